@@ -1,44 +1,33 @@
-// Command coredns is CoreDNS with the meshvip plugin and a slim set of
-// CoreDNS's own plugins around it.
+// Command coredns is CoreDNS with the meshvip plugin and a slim, useful set of
+// CoreDNS's own plugins around it. plugins.go says which they are,
+// directives.go in which order a query passes them.
 package main
 
 import (
-	_ "github.com/coredns/coredns/plugin/acl"
-	_ "github.com/coredns/coredns/plugin/any"
-	_ "github.com/coredns/coredns/plugin/auto"
-	_ "github.com/coredns/coredns/plugin/bind"
-	_ "github.com/coredns/coredns/plugin/bufsize"
-	_ "github.com/coredns/coredns/plugin/cache"
-	_ "github.com/coredns/coredns/plugin/chaos"
-	_ "github.com/coredns/coredns/plugin/debug"
-	_ "github.com/coredns/coredns/plugin/dnssec"
-	_ "github.com/coredns/coredns/plugin/dnstap"
-	_ "github.com/coredns/coredns/plugin/errors"
-	_ "github.com/coredns/coredns/plugin/file"
-	_ "github.com/coredns/coredns/plugin/forward"
-	_ "github.com/coredns/coredns/plugin/header"
-	_ "github.com/coredns/coredns/plugin/health"
-	_ "github.com/coredns/coredns/plugin/hosts"
-	_ "github.com/coredns/coredns/plugin/loadbalance"
-	_ "github.com/coredns/coredns/plugin/log"
-	_ "github.com/coredns/coredns/plugin/loop"
-	_ "github.com/coredns/coredns/plugin/metadata"
-	_ "github.com/coredns/coredns/plugin/metrics"
-	_ "github.com/coredns/coredns/plugin/minimal"
-	_ "github.com/coredns/coredns/plugin/multisocket"
-	_ "github.com/coredns/coredns/plugin/pprof"
-	_ "github.com/coredns/coredns/plugin/ready"
-	_ "github.com/coredns/coredns/plugin/reload"
-	_ "github.com/coredns/coredns/plugin/rewrite"
-	_ "github.com/coredns/coredns/plugin/root"
-	_ "github.com/coredns/coredns/plugin/secondary"
-	_ "github.com/coredns/coredns/plugin/template"
-	_ "github.com/coredns/coredns/plugin/tls"
-	_ "github.com/coredns/coredns/plugin/transfer"
-	_ "github.com/coredns/coredns/plugin/view"
-	_ "github.com/coredns/coredns/plugin/whoami"
+	"log"
 
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/coremain"
 )
 
-func main() { coremain.Run() }
+// version is the version of this build, as git describes it. The Makefile sets
+// it at link time; a bare go build leaves it.
+var version = "dev"
+
+func main() {
+	// Both are process-wide and must stand before the server starts, so
+	// before coremain.Run reads its flags.
+	if err := dnsserver.SetDirectives(order(dnsserver.Directives, linked())); err != nil {
+		log.Fatalf("setting the order of the plugins: %v", err)
+	}
+	caddy.AppVersion = appVersion(version)
+	coremain.Run()
+}
+
+// appVersion returns what stands behind "CoreDNS-" in the first line of
+// coredns -version, and in the answer of plugin chaos: CoreDNS's own version,
+// then ours.
+func appVersion(ours string) string {
+	return coremain.CoreVersion + " meshvip-" + ours
+}
