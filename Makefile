@@ -1,0 +1,104 @@
+# Needs Go, git and GNU make. "make help" lists the targets.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+MODULE  := github.com/meshvip/coredns-meshvip
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X main.version=$(VERSION) -X github.com/coredns/coredns/coremain.GitCommit=$(VERSION)
+
+# The build knows its version from git describe, above; asking git once more
+# fails where the checkout belongs to somebody else.
+GOBUILD := go build -buildvcs=false -ldflags '$(LDFLAGS)'
+
+# make bench BENCH=Apply, make fuzz FUZZTIME=5m
+BENCH     ?= .
+BENCHTIME ?= 1s
+FUZZTIME  ?= 30s
+
+# The packages that share memory between goroutines are tested under the race
+# detector, where there is a C compiler for it; the others need not pay for it.
+RACE       := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(allocator|watcher|plugin)(/|$$)')
+PLAIN       = $(filter-out $(CONCURRENT) $(MODULE)/test/interop%,$(shell go list ./...))
+
+# Debian packages with the DNS clients and servers that test/interop talks to.
+INTEROP_PACKAGES := dnsutils knot-dnsutils
+
+.PHONY: help build run test bench lint fuzz interop clean tools
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+build: ## build bin/coredns, and bin/meshvipctl
+	$(GOBUILD) -o bin/coredns ./cmd/coredns
+ifneq ($(wildcard cmd/meshvipctl/*.go),)
+	$(GOBUILD) -o bin/meshvipctl ./cmd/meshvipctl
+endif
+
+define TRY
+Serving examples/resources on 127.0.0.1:1053; Ctrl-C stops it. In another
+terminal (dig is Debian's dnsutils; any DNS client does):
+
+  dig @127.0.0.1 -p 1053 backend.mesh +short         # a service, and its VIP
+  dig @127.0.0.1 -p 1053 -x "$$(dig @127.0.0.1 -p 1053 backend.mesh +short)" +short   # and back
+  dig @127.0.0.1 -p 1053 backend_kuma-demo_svc_5678.mesh +short   # a Kubernetes-style name,
+  dig @127.0.0.1 -p 1053 backend.kuma-demo.svc.5678.mesh +short   # in both spellings
+  dig @127.0.0.1 -p 1053 backend.mesh AAAA           # NOERROR, no answer, SOA: no IPv6 pool
+  dig @127.0.0.1 -p 1053 nope.mesh                   # NXDOMAIN, SOA
+  dig @127.0.0.1 -p 1053 kuma-demo.svc.5678.mesh     # NOERROR, no answer, SOA: only names below it
+
+Kill it, start it again: every address is where it was (data/meshvip.db).
+
+endef
+export TRY
+
+run: build ## serve examples/resources on 127.0.0.1:1053, and say what to dig
+	@mkdir -p data
+	@printf '%s\n' "$$TRY"
+	@exec bin/coredns -conf Corefile.example
+
+test: ## run the tests, under the race detector where it counts
+	@$(if $(RACE),,echo 'no C compiler: testing without the race detector')
+	go test $(RACE) -timeout 20m $(CONCURRENT)
+	go test -timeout 20m $(PLAIN)
+
+bench: ## run the benchmarks (BENCH=regexp, BENCHTIME=1s) and print the ratios
+	@mkdir -p bin
+	go test -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem -timeout 60m \
+		$(filter-out $(MODULE)/test/%,$(CONCURRENT) $(PLAIN)) | tee bin/bench.txt
+ifneq ($(wildcard test/ratio/*.go),)
+	go run ./test/ratio bin/bench.txt
+endif
+
+tools: # the linters, at the versions that tools/go.mod pins
+	@cd tools && go build -buildvcs=false -o ../bin/tools/ tool
+
+lint: tools ## check form (gofumpt), vet, staticcheck, and that go.mod is tidy
+	@unformatted="$$(bin/tools/gofumpt -l .)"; if [[ -n $$unformatted ]]; then \
+		printf 'not in form, run bin/tools/gofumpt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi
+	go vet ./...
+	bin/tools/staticcheck ./...
+	go mod tidy -diff
+	cd tools && go mod tidy -diff
+
+fuzz: ## fuzz each target for FUZZTIME (30s)
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file func; do \
+		echo "== $${func#func } in $$(dirname "$$file"), $(FUZZTIME)"; \
+		go test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime '$(FUZZTIME)' "$$(dirname "$$file")" </dev/null; \
+	done
+
+interop: ## run test/interop against real DNS software (Debian; installs it)
+ifeq ($(wildcard test/interop/*_test.go),)
+	@echo 'interop: there is no test/interop yet'
+else
+	@missing=(); for p in $(INTEROP_PACKAGES); do \
+		dpkg-query -W -f '$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); done; \
+	if (( $${#missing[@]} )); then apt-get update -q; \
+		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$${missing[@]}"; fi
+	go test -count=1 -timeout 20m ./test/interop/...
+endif
+
+clean: ## remove bin/ (data/, which holds the addresses, stays)
+	rm -rf bin
