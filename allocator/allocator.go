@@ -1,0 +1,316 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// Config is what an allocator works by.
+type Config struct {
+	// Pools are the ranges to take addresses from, in order of preference.
+	Pools []netip.Prefix
+	// Cooldown is how long a released address stays with its last owner.
+	Cooldown time.Duration
+	// MaxRelease bounds how many entries are released at once.
+	MaxRelease Limit
+	// OnCommit, if not nil, is told of every commit, after it is durable and
+	// before Apply returns. The allocator is locked meanwhile.
+	OnCommit func(Commit)
+	// Logger, if not nil, is told what an operator should know.
+	Logger *slog.Logger
+	// Now is the wall clock, for serials; Running is monotonic time, for
+	// cooldowns. Nil: the real ones.
+	Now     func() time.Time
+	Running func() time.Duration
+}
+
+// Commit is what one transaction changed.
+type Commit struct {
+	Meta Meta
+	Rows []RowChange // by key
+	// Meshes are the meshes whose table changed, sorted; MeshesGone those
+	// whose table is no more.
+	Meshes, MeshesGone []string
+	// Took is how long the store took to make it durable.
+	Took time.Duration
+}
+
+// Report tells what became of a batch.
+type Report struct {
+	// Allocated, Returned and Released count addresses: given to an entry for
+	// the first time, given back to their last owner, and given up.
+	Allocated, Returned, Released int
+	// Exhausted are the entries that wait for an address.
+	Exhausted []vip.Key
+	// Held are the releases that wait for the operator.
+	Held []Hold
+}
+
+// Allocator owns a table and its store. Its methods are safe for concurrent
+// use; a change excludes every other call for as long as it is committed.
+type Allocator struct {
+	mu      sync.Mutex
+	store   Store
+	cfg     Config
+	t       *table
+	held    heldBack
+	reasons map[string]string
+	// incomplete is what the last batch lacked; held releases may not go while
+	// it is not empty.
+	incomplete string
+	damaged    []Damage
+	start      time.Duration // cfg.Running when the table's clock stood at base
+	base       time.Duration
+	// doubt is the part whose commit failed, so that nobody knows whether the
+	// store has it.
+	doubt  *Delta
+	closed bool
+}
+
+// started is the zero of the process's monotonic time.
+var started = time.Now()
+
+// Open loads the table of a store, verifies it, and makes cfg its
+// configuration. It returns the store's errors, or one wrapping [ErrDamaged]
+// if the table breaks an invariant. The store is the allocator's from then on,
+// and the caller's still if Open fails.
+func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
+	cfg.setDefaults()
+	if err := CheckPools(cfg.Pools); err != nil {
+		return nil, err
+	}
+	state, err := store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := Check(state); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	for _, d := range state.Damaged {
+		cfg.Logger.Error("a record of the store cannot be read and is set aside; its address stays reserved",
+			"record", d.Place, "error", d.Err)
+	}
+	a := &Allocator{store: store, cfg: cfg, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running()}
+	a.t = newTable(state)
+	a.t.setPools(mergePools(state.Meta.Pools, cfg.Pools))
+	a.tellRetired()
+	return a, nil
+}
+
+// Configure changes what the allocator works by: pools, cooldown and limit.
+// Nothing moves: rows in a pool that is no longer configured stay where they
+// are, and the pool gives out nothing more. What the change makes possible is
+// done by the next Apply or Tick.
+func (a *Allocator) Configure(pools []netip.Prefix, cooldown time.Duration, limit Limit) error {
+	if err := CheckPools(pools); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !slices.Equal(a.cfg.Pools, pools) {
+		a.t.setPools(mergePools(a.t.meta.Pools, pools))
+		a.tellRetired()
+	}
+	a.cfg.Pools, a.cfg.Cooldown, a.cfg.MaxRelease = pools, cooldown, limit
+	return nil
+}
+
+// tellRetired names the pools that are kept only for the rows in them.
+func (a *Allocator) tellRetired() {
+	for _, p := range a.t.meta.Pools {
+		if p.Retired {
+			a.cfg.Logger.Warn("a pool is no longer configured: its entries keep their addresses, and it gives out no more;"+
+				" it is dropped when the last of them is released", "pool", p.Prefix, "entries", a.t.used[p.Prefix])
+		}
+	}
+}
+
+func (c *Config) setDefaults() {
+	if c.OnCommit == nil {
+		c.OnCommit = func(Commit) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Running == nil {
+		c.Running = func() time.Duration { return time.Since(started) }
+	}
+}
+
+// mergePools returns the pools of a table under a configuration: those that
+// are configured, in that order and where they stood, then the others,
+// retired: what they gave stays where it is.
+func mergePools(have []Pool, want []netip.Prefix) []Pool {
+	merged := make([]Pool, 0, len(want))
+	for _, prefix := range want {
+		p := newPool(prefix)
+		for _, h := range have {
+			if h.Prefix == prefix {
+				p.Next = h.Next
+			}
+		}
+		merged = append(merged, p)
+	}
+	for _, h := range have {
+		if !slices.Contains(want, h.Prefix) {
+			h.Retired = true
+			merged = append(merged, h)
+		}
+	}
+	return merged
+}
+
+// clock returns the table's running time. It never stands still or goes back.
+func (a *Allocator) clock() time.Duration {
+	return max(a.base+a.cfg.Running()-a.start, a.t.meta.Clock+1)
+}
+
+// unix returns the wall clock as a serial.
+func (a *Allocator) unix() uint32 { return uint32(a.cfg.Now().Unix()) }
+
+// Apply makes the table what a batch asks for, and returns when that is
+// durable. If it fails, what it reports is void, a part of a large batch may
+// have been applied, and the caller should bring a full batch later.
+func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.settle(ctx); err != nil {
+		return Report{}, err
+	}
+	p, err := a.change(ctx, b)
+	if err != nil {
+		return Report{}, err
+	}
+	a.incomplete = b.Incomplete
+	return p.report(), nil
+}
+
+// change plans a batch and commits the plan.
+func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
+	p := makePlan(a.t, b, a.held, a.cfg.MaxRelease, a.cfg.Cooldown, a.clock())
+	if err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full)); err != nil {
+		return nil, err
+	}
+	a.logHolds(p)
+	a.held, a.reasons = p.held, p.reasons
+	return p, nil
+}
+
+// Tick lets time and the operator do their work: entries that wait get the
+// addresses whose cooldown is over, held releases that are allowed now go, and
+// the table's clock is made durable while addresses cool. Call it about once a
+// minute, and after Configure.
+func (a *Allocator) Tick(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.settle(ctx); err != nil {
+		return err
+	}
+	before := a.t.meta.Revision
+	if _, err := a.change(ctx, vip.Batch{Incomplete: a.incomplete}); err != nil {
+		return err
+	}
+	if a.t.meta.Revision == before && a.t.cooling(a.clock()-a.cfg.Cooldown) {
+		return a.commit(ctx, a.metaDelta())
+	}
+	return nil
+}
+
+// SetOptions raises the serial if options, a fingerprint of whatever else
+// answers depend on, is not what the table has seen last.
+func (a *Allocator) SetOptions(ctx context.Context, options string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.settle(ctx); err != nil || a.t.meta.Options == options {
+		return err
+	}
+	d := a.metaDelta()
+	d.Meta.Options = options
+	d.Meta.Serial = nextSerial(d.Meta.Serial, a.unix())
+	return a.commit(ctx, d)
+}
+
+// metaDelta returns a delta that only writes the meta.
+func (a *Allocator) metaDelta() *Delta {
+	d := &Delta{Base: a.t.meta.Revision, Meta: a.t.meta}
+	d.Meta.Revision++
+	d.Meta.Clock = a.clock()
+	return d
+}
+
+// commit writes a delta part by part: durable, then in the table, then told.
+func (a *Allocator) commit(ctx context.Context, d *Delta) error {
+	if d == nil {
+		return nil
+	}
+	parts := d.split(a.t.meta, chunkRows)
+	progress := newProgress(a.cfg.Logger, len(d.Rows))
+	for i := range parts {
+		begin := time.Now()
+		if err := a.store.Commit(ctx, parts[i]); err != nil {
+			if !errors.Is(err, ErrConflict) {
+				a.doubt = &parts[i]
+			}
+			return fmt.Errorf("committing %d rows: %w", len(parts[i].Rows), err)
+		}
+		a.adopt(parts[i], time.Since(begin))
+		progress.add(len(parts[i].Rows))
+	}
+	return nil
+}
+
+// adopt takes a durable delta into the table and tells of it.
+func (a *Allocator) adopt(d Delta, took time.Duration) {
+	a.t.apply(d)
+	a.cfg.OnCommit(Commit{Meta: a.t.meta, Rows: d.Rows, Meshes: d.meshes(), MeshesGone: d.MeshesGone, Took: took})
+}
+
+// settle finds out what became of a commit that failed: the store has it, and
+// then the table takes it too, or has not.
+func (a *Allocator) settle(ctx context.Context) error {
+	if a.closed {
+		return ErrClosed
+	}
+	if a.doubt == nil {
+		return nil
+	}
+	rev, err := a.store.Revision(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("asking the store what became of the last commit: %w", err)
+	case rev == a.doubt.Base:
+	case rev == a.doubt.Meta.Revision:
+		a.adopt(*a.doubt, 0)
+	default:
+		return fmt.Errorf("the store is at revision %d, want %d or %d: %w", rev, a.doubt.Base, a.doubt.Meta.Revision, ErrConflict)
+	}
+	a.doubt = nil
+	return nil
+}
+
+// Close closes the store. Rows that were handed out stay valid.
+func (a *Allocator) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	var err error
+	if a.doubt == nil && a.t.cooling(a.clock()-a.cfg.Cooldown) {
+		// Or the cooldown would be up to a minute longer than it was.
+		err = a.commit(context.Background(), a.metaDelta())
+	}
+	return errors.Join(err, a.store.Close())
+}

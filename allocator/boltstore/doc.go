@@ -1,0 +1,26 @@
+// Package boltstore keeps a table in one bbolt file.
+//
+// # Layout
+//
+//	meshvip/                format (uint32), id (text), meta (value)
+//	addresses/  ADDR        → holding: owner, and when it was released
+//	entries/    KEY         → the entry's addresses
+//	meshes/     MESH/ KEY   → the mesh's listing: spelling, outbounds
+//
+// ADDR is 4 or 16 bytes in network order. KEY is the kind (one byte), the
+// length of the mesh (uvarint), the mesh and the folded name. A value is a
+// version byte, the content, and a CRC-32C over key, version and content, so
+// that a rotten record is known as such and set aside alone.
+//
+// There is one key for each address that anybody has or had: that two entries
+// have one address cannot be written down. A mesh's own table is the bucket of
+// its name.
+//
+// # Caveats
+//
+// The file is locked (flock): a second process waits [Options.Timeout] and then
+// gets [allocator.ErrLocked], and so does a second Open in this process. A
+// file is looked at before bbolt opens it, because bbolt initialises an empty
+// file and crashes on some that are cut short. Nothing is ever written to a
+// file that could not be read.
+package boltstore

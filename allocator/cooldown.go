@@ -1,0 +1,186 @@
+package allocator
+
+import (
+	"cmp"
+	"iter"
+	"net/netip"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// released holds the addresses that nobody has, and who had them last: by
+// address, by owner, and for each pool in the order of their release.
+type released struct {
+	prefixes []netip.Prefix // of the pools
+	byAddr   map[netip.Addr]Holding
+	byOwner  map[vip.Key]ownerAddrs
+	queues   map[netip.Prefix]*queue
+}
+
+// ownerAddrs are the addresses that one owner gave back: the last a family.
+type ownerAddrs struct{ v4, v6 netip.Addr }
+
+// queue holds the released addresses of a pool, the longest released first. It
+// is appended to and read from its head. An address that is taken back stays
+// in it as a stale element until it is passed, so that every operation is O(1),
+// amortised.
+type queue struct {
+	items []queued
+	head  int
+	stale int // stale elements at or behind head
+}
+
+type queued struct {
+	addr netip.Addr
+	at   time.Duration
+}
+
+// newReleased returns an empty set for the given pools.
+func newReleased(pools []Pool) *released {
+	r := &released{
+		byAddr:  make(map[netip.Addr]Holding),
+		byOwner: make(map[vip.Key]ownerAddrs),
+		queues:  make(map[netip.Prefix]*queue, len(pools)),
+	}
+	for _, p := range pools {
+		r.prefixes = append(r.prefixes, p.Prefix)
+		r.queues[p.Prefix] = &queue{}
+	}
+	return r
+}
+
+// compareReleased orders holdings as they are reused: the longest released
+// first, then by address.
+func compareReleased(a, b Held) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), a.Addr.Compare(b.Addr))
+}
+
+// queueOf returns the queue of the pool that addr lies in, nil if there is
+// none: such an address is kept for its owner only.
+func (r *released) queueOf(addr netip.Addr) *queue {
+	for _, p := range r.prefixes {
+		if p.Contains(addr) {
+			return r.queues[p]
+		}
+	}
+	return nil
+}
+
+// add notes that h.Addr was given back. Additions come in the order of
+// compareReleased.
+func (r *released) add(h Held) {
+	r.byAddr[h.Addr] = h.Holding
+	own := r.byOwner[h.Owner]
+	if h.Addr.Is4() {
+		own.v4 = h.Addr
+	} else {
+		own.v6 = h.Addr
+	}
+	r.byOwner[h.Owner] = own
+	if q := r.queueOf(h.Addr); q != nil && h.Released {
+		q.items = append(q.items, queued{h.Addr, h.At})
+	}
+}
+
+// remove notes that somebody has addr now.
+func (r *released) remove(addr netip.Addr) {
+	h, ok := r.byAddr[addr]
+	if !ok {
+		return
+	}
+	delete(r.byAddr, addr)
+	own := r.byOwner[h.Owner]
+	if own.v4 == addr {
+		own.v4 = netip.Addr{}
+	}
+	if own.v6 == addr {
+		own.v6 = netip.Addr{}
+	}
+	if own == (ownerAddrs{}) {
+		delete(r.byOwner, h.Owner)
+	} else {
+		r.byOwner[h.Owner] = own
+	}
+	if q := r.queueOf(addr); q != nil && h.Released {
+		q.stale++
+		q.trim(r.byAddr)
+	}
+}
+
+// trim drops stale elements at the head, and all of them once they and the
+// passed ones are more than half.
+func (q *queue) trim(byAddr map[netip.Addr]Holding) {
+	for q.head < len(q.items) && !q.items[q.head].current(byAddr) {
+		q.head++
+		q.stale--
+	}
+	if q.head+q.stale <= len(q.items)/2 {
+		return
+	}
+	kept := make([]queued, 0, len(q.items)-q.head-q.stale)
+	for _, i := range q.items[q.head:] {
+		if i.current(byAddr) {
+			kept = append(kept, i)
+		}
+	}
+	*q = queue{items: kept}
+}
+
+// current reports whether i is still the release that it was queued for.
+func (i queued) current(byAddr map[netip.Addr]Holding) bool {
+	h, ok := byAddr[i.addr]
+	return ok && h.Released && h.At == i.at
+}
+
+// available yields the addresses of pool that were released at or before the
+// given time of the table's clock, the longest released first.
+func (r *released) available(pool netip.Prefix, before time.Duration) iter.Seq2[netip.Addr, Holding] {
+	return func(yield func(netip.Addr, Holding) bool) {
+		q := r.queues[pool]
+		for _, i := range q.items[q.head:] {
+			if i.at > before {
+				return
+			}
+			if i.current(r.byAddr) && !yield(i.addr, r.byAddr[i.addr]) {
+				return
+			}
+		}
+	}
+}
+
+// of returns the address of one family that owner gave back last, if nobody
+// has taken it since.
+func (r *released) of(owner vip.Key, v4 bool) (netip.Addr, Holding, bool) {
+	own := r.byOwner[owner]
+	addr := own.v6
+	if v4 {
+		addr = own.v4
+	}
+	h, ok := r.byAddr[addr]
+	return addr, h, ok
+}
+
+// size returns how many addresses of pool are released.
+func (r *released) size(pool netip.Prefix) int {
+	q := r.queues[pool]
+	return len(q.items) - q.head - q.stale
+}
+
+// next returns when the longest released address of pool was released.
+func (r *released) next(pool netip.Prefix) (at time.Duration, ok bool) {
+	q := r.queues[pool]
+	if q.head < len(q.items) {
+		return q.items[q.head].at, true
+	}
+	return 0, false
+}
+
+// latest returns when an address of pool was released last.
+func (r *released) latest(pool netip.Prefix) (at time.Duration, ok bool) {
+	q := r.queues[pool]
+	if q.head < len(q.items) {
+		return q.items[len(q.items)-1].at, true
+	}
+	return 0, false
+}

@@ -1,0 +1,206 @@
+package allocator
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// plan is what a batch makes of a table: the delta to commit, and what to tell
+// the operator. Making it changes nothing.
+type plan struct {
+	t        *table
+	now      time.Duration // the table's clock
+	cooldown time.Duration
+
+	edits map[vip.Key]*edit
+	addrs map[netip.Addr]*AddrChange
+	pools []poolPlan
+
+	meshesNew, meshesGone map[string]struct{}
+	held                  heldBack
+	reasons               map[string]string
+	exhausted             []vip.Key
+}
+
+// edit is a row on its way: old as the table has it, row as it will be, with
+// no listing left if it goes.
+type edit struct{ old, row *vip.Row }
+
+// makePlan plans batch b on table t. The result depends on t and on what b
+// says, not on the order in which b says it.
+func makePlan(t *table, b vip.Batch, held heldBack, limit Limit, cooldown, now time.Duration) *plan {
+	p := &plan{
+		t: t, now: now, cooldown: cooldown,
+		edits:      make(map[vip.Key]*edit, b.Changes()),
+		addrs:      make(map[netip.Addr]*AddrChange, b.Changes()),
+		meshesNew:  make(map[string]struct{}),
+		meshesGone: make(map[string]struct{}),
+	}
+	sets, want := demands(t, b, held)
+	var allowed drops
+	allowed, p.held, p.reasons = judge(t, want, b.Incomplete, limit)
+	for mesh, h := range allowed {
+		for key := range h.keys {
+			p.edit(key).unlist(mesh)
+		}
+		if h.gone {
+			p.meshesGone[mesh] = struct{}{}
+		}
+	}
+	// A mesh is created by being named, whether or not it lists anything.
+	for _, m := range b.Meshes {
+		if _, ok := t.meshes[m.Mesh]; !ok && !m.Gone {
+			p.meshesNew[m.Mesh] = struct{}{}
+		}
+	}
+	// By mesh, so that a row's listings are merged in one order.
+	for _, mesh := range slices.Sorted(maps.Keys(sets)) {
+		for _, r := range sets[mesh] {
+			p.edit(r.Entry.Key()).list(mesh, r)
+		}
+	}
+	p.release()
+	p.assign()
+	return p
+}
+
+// demands turns a batch, full or not, into what each mesh sets and what it
+// drops, with what is held back from earlier batches and still not listed.
+func demands(t *table, b vip.Batch, held heldBack) (sets map[string][]vip.Request, want drops) {
+	sets, want = make(map[string][]vip.Request, len(b.Meshes)), make(drops)
+	if b.Full {
+		for mesh := range t.meshes {
+			want.of(mesh).gone = mesh != vip.DefaultMesh
+			want.of(mesh).addAll(t.meshes[mesh])
+		}
+	} else {
+		for mesh, h := range held {
+			want.of(mesh).gone = h.gone
+			want.of(mesh).addAll(h.keys)
+		}
+	}
+	for _, m := range b.Meshes {
+		keys := t.meshes[m.Mesh]
+		if m.Gone {
+			if keys != nil {
+				want.of(m.Mesh).gone = true
+				want.of(m.Mesh).addAll(keys)
+			}
+			continue
+		}
+		sets[m.Mesh] = m.Set
+		for _, k := range m.Drop {
+			if _, listed := keys[k]; listed {
+				want.of(m.Mesh).keys[k] = struct{}{}
+			}
+		}
+		if h := want[m.Mesh]; h != nil {
+			h.gone = false
+			for _, r := range m.Set {
+				delete(h.keys, r.Entry.Key())
+			}
+		}
+	}
+	maps.DeleteFunc(want, func(_ string, h *meshHold) bool { return len(h.keys) == 0 && !h.gone })
+	return sets, want
+}
+
+// addAll adds keys to what is dropped.
+func (h *meshHold) addAll(keys map[vip.Key]struct{}) {
+	for k := range keys {
+		h.keys[k] = struct{}{}
+	}
+}
+
+// edit returns the row of key as the plan has it so far.
+func (p *plan) edit(key vip.Key) *edit {
+	e := p.edits[key]
+	if e == nil {
+		old := p.t.rows[key]
+		e = &edit{old: old, row: old}
+		if old == nil {
+			e.row = &vip.Row{Entry: vip.Entry(key)}
+		}
+		p.edits[key] = e
+	}
+	return e
+}
+
+// unlist takes mesh's listing away.
+func (e *edit) unlist(mesh string) { e.row = e.row.WithoutListing(mesh) }
+
+// list lets mesh say r. Of two spellings in one mesh the first in sort order
+// stands.
+func (e *edit) list(mesh string, r vip.Request) {
+	l := vip.Listing{Mesh: mesh, Name: r.Entry.Name, Outbounds: r.Outbounds}
+	if was, ok := e.row.Listing(mesh); ok && was.Equal(l) {
+		return
+	}
+	e.row = e.row.WithListing(l)
+}
+
+// release gives back the addresses of rows that no mesh lists any more.
+func (p *plan) release() {
+	for key, e := range p.edits {
+		if len(e.row.Listings) > 0 || e.old == nil {
+			continue
+		}
+		last := e.old.Listings[len(e.old.Listings)-1].Mesh
+		for _, a := range e.old.Addrs() {
+			if _, unreadable := p.t.reserved[a]; unreadable {
+				continue
+			}
+			p.addrs[a] = &AddrChange{
+				Addr: a,
+				Old:  &Holding{Owner: key},
+				New:  &Holding{Owner: key, Released: true, At: p.now, Mesh: last},
+			}
+		}
+	}
+}
+
+// delta returns the transaction, nil if there is nothing to write. The serial
+// is raised to unix, or by one, if a query could see a difference.
+func (p *plan) delta(unix uint32, synced bool) *Delta {
+	d := &Delta{Base: p.t.meta.Revision, Meta: p.t.meta}
+	for _, key := range slices.SortedFunc(maps.Keys(p.edits), vip.Key.Compare) {
+		e := p.edits[key]
+		c := RowChange{Key: key, Old: e.old, New: e.row}
+		if len(e.row.Listings) == 0 {
+			c.New = nil
+		}
+		if c.Old == nil && c.New == nil || c.Old != nil && c.New != nil && c.Old.Equal(c.New) {
+			continue
+		}
+		d.Rows = append(d.Rows, c)
+	}
+	for _, c := range p.addrs {
+		d.Addrs = append(d.Addrs, *c)
+	}
+	slices.SortFunc(d.Addrs, func(a, b AddrChange) int { return a.Addr.Compare(b.Addr) })
+	d.MeshesNew = slices.SortedFunc(maps.Keys(p.meshesNew), strings.Compare)
+	d.MeshesGone = slices.SortedFunc(maps.Keys(p.meshesGone), strings.Compare)
+	if len(d.Rows) == 0 && len(d.MeshesNew) == 0 && len(d.MeshesGone) == 0 && synced == p.t.meta.Synced {
+		return nil
+	}
+	d.Meta.Synced = synced
+	d.Meta.Clock = p.now
+	d.Meta.Revision++
+	d.Meta.Pools = p.cursors()
+	if len(d.Rows) > 0 {
+		d.Meta.Serial = nextSerial(p.t.meta.Serial, unix)
+	}
+	return d
+}
+
+// nextSerial returns the serial after last: the time in seconds, or one more
+// where that is not ahead, and never 0 (RFC 1982 gives 0 no special meaning,
+// but CoreDNS's transfer does).
+func nextSerial(last, unix uint32) uint32 {
+	return max(last+1, unix, 1)
+}

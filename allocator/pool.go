@@ -1,0 +1,93 @@
+package allocator
+
+import (
+	"fmt"
+	"net/netip"
+
+	"go4.org/netipx"
+)
+
+// Pool is one range that addresses are taken from.
+type Pool struct {
+	// Prefix is the range, masked.
+	Prefix netip.Prefix
+	// Next is the lowest address of the pool that was never given out; every
+	// one above it was not either, unless a table that was taken over had it.
+	// The zero Addr: none is left.
+	Next netip.Addr
+	// Retired pools are no longer configured: they give out nothing, and stay
+	// for as long as somebody has an address in them.
+	Retired bool
+}
+
+// newPool returns the pool of prefix with nothing given out yet.
+func newPool(prefix netip.Prefix) Pool {
+	first, _ := usable(prefix)
+	return Pool{Prefix: prefix, Next: first}
+}
+
+// usable returns the first and last address of prefix that may be given out.
+// Of v4 prefixes of /30 and shorter, the network and the broadcast address may
+// not: hosts and routers treat them as special. Of /31 (RFC 3021), /32 and v6
+// prefixes every address may.
+func usable(prefix netip.Prefix) (first, last netip.Addr) {
+	r := netipx.RangeOfPrefix(prefix)
+	first, last = r.From(), r.To()
+	if first.Is4() && prefix.Bits() <= 30 {
+		first, last = first.Next(), last.Prev()
+	}
+	return first, last
+}
+
+// after returns the address that follows addr in the pool, the zero Addr at
+// its end.
+func (p Pool) after(addr netip.Addr) netip.Addr {
+	_, last := usable(p.Prefix)
+	if !addr.Less(last) {
+		return netip.Addr{}
+	}
+	return addr.Next()
+}
+
+// gives reports whether the pool would ever give addr out.
+func (p Pool) gives(addr netip.Addr) bool {
+	if p.Retired {
+		return false
+	}
+	first, last := usable(p.Prefix)
+	return addr.BitLen() == first.BitLen() && !addr.Less(first) && !last.Less(addr)
+}
+
+// size returns how many addresses the pool can give out, at most 2^63-1.
+func (p Pool) size() uint64 {
+	host := p.Prefix.Addr().BitLen() - p.Prefix.Bits()
+	if host >= 63 {
+		return 1<<63 - 1
+	}
+	n := uint64(1) << host
+	if p.Prefix.Addr().Is4() && p.Prefix.Bits() <= 30 {
+		n -= 2
+	}
+	return n
+}
+
+// CheckPools returns an error that names the first prefix that cannot be a
+// pool: unmasked, IPv4-mapped, or overlapping another.
+func CheckPools(prefixes []netip.Prefix) error {
+	for i, p := range prefixes {
+		switch {
+		case !p.IsValid() || p.Addr().Zone() != "":
+			return fmt.Errorf("pool %v is not an address range", p)
+		case p.Addr().Is4In6():
+			return fmt.Errorf("pool %v is IPv4 in IPv6: write it as IPv4", p)
+		case p != p.Masked():
+			return fmt.Errorf("pool %v has bits set beyond its prefix: did you mean %v?", p, p.Masked())
+		}
+		for _, q := range prefixes[:i] {
+			if p.Overlaps(q) {
+				return fmt.Errorf("pool %v overlaps pool %v", p, q)
+			}
+		}
+	}
+	return nil
+}
