@@ -1,0 +1,55 @@
+// Package names says which DNS names an entry of the address table answers to,
+// who has each name, and holds the index that queries read.
+//
+// # Names
+//
+// A service answers below every zone that is served, by two spellings: its name
+// as it stands (literal) and its name with every "_" as "." (dotted). A host
+// and an fqdn answer to their own name (absolute), in the zones that cover it.
+// Names are held in lower case and in the form in which miekg/dns prints a name
+// that it read from the wire, escapes included, so that a question's name is
+// looked up as it came, whatever bytes it has.
+//
+// A spelling with an empty label, a label over 63 octets, or over 253 octets in
+// all is not served; other spellings of the entry are. What a service's
+// spelling is in all depends on the zone: it is measured below the longest zone
+// of [Index.SetZones], so that an entry has the same names in every zone.
+//
+// # Owners
+//
+// A name has one owner: fqdn before host before literal before dotted, then the
+// smaller key. The rule has no memory, and it is applied before any view's
+// filter: a name whose owner a view hides is not answered for another entry.
+// Hosts and fqdns meet services only below a zone, so that a service can have
+// its name in one zone and lose it in another: the index keeps both, and
+// [View.Forward] asks for the absolute name first. The name ns.dns.ZONE belongs
+// to the zone's apex and to no entry. In zone "." no service is served.
+//
+// An entry that waits, that is, whose row has no address, has no record and
+// claims no name: it would take a name from an entry that can answer, and
+// answer nothing. Its claims begin with its first address.
+//
+// # Reading and writing
+//
+// Any number of goroutines may query views while one goroutine at a time
+// changes the index (a mutex sees to that). A query takes no lock and, but for
+// the string that [View.PTR] returns, allocates nothing. The index is no
+// snapshot: two queries may see two states of it, but each answer is one
+// [Record], which is immutable.
+//
+// A change is published in the order: departing PTRs go, names are stored, new
+// PTRs come. A PTR is confirmed by a forward lookup when it is asked for.
+//
+// The cost of [Index.Apply] follows the change and not the index.
+// [Index.SetZones], [Index.Conflicts] and the first [Index.View] of a set of
+// meshes scan it.
+//
+// # Caveats
+//
+//   - [Index.Apply] believes its caller about Old: it must be the row that the
+//     last change of the entry brought, and a batch holds an entry once.
+//   - The zone's apex is [Empty] unless an fqdn or a host has that very name.
+//   - A view knows the zone that it is asked for and no other zone of the
+//     block: that a name is an ancestor of another zone's apex is the caller's
+//     to know.
+package names

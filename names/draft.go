@@ -1,0 +1,180 @@
+package names
+
+import (
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// draft works out a change of the index before any of it is published: which
+// entries get a new record, and who is to have the names that it touches. Only
+// the losers, which no reader sees, are changed as it goes.
+//
+// The steps come in this order: updates, names that cease to be reserved,
+// departures, names that become reserved, arrivals. So a claim has the newest
+// row of its entry, and none that fell rises again in the same draft.
+type draft struct {
+	x     *Index
+	was   *zoneSet // the zones before the change
+	zones *zoneSet // and after it
+	edits map[vip.Key]*edit
+	seats map[string]*seat
+	// unserved are the events of spellings that DNS cannot carry.
+	unserved []Event
+}
+
+// edit is one entry's record before and after: nil where there is none.
+type edit struct{ old, new *Record }
+
+// seat is a name that the change may give to another.
+type seat struct {
+	before *Record // who had it; nil: nobody
+	owner  claim   // who is to have it; its row is nil where nobody is
+	name   string  // the owner's own copy of the name
+	fell   losers  // came to the name, or had it, and lost it
+	left   bool    // a loser went away
+}
+
+func newDraft(x *Index, zones *zoneSet) *draft {
+	return &draft{
+		x: x, was: x.zones.Load(), zones: zones,
+		edits: make(map[vip.Key]*edit), seats: make(map[string]*seat),
+	}
+}
+
+// edit returns the edit of row's entry, which begins as no change.
+func (d *draft) edit(row *vip.Row) *edit {
+	key := row.Key()
+	e := d.edits[key]
+	if e == nil {
+		e = &edit{old: d.x.record(row)}
+		if e.old != nil {
+			r := *e.old
+			e.new = &r
+		}
+		d.edits[key] = e
+	}
+	return e
+}
+
+// seat returns the seat of name, which begins as it is published.
+func (d *draft) seat(name string) *seat {
+	s := d.seats[name]
+	if s != nil {
+		return s
+	}
+	s = &seat{before: d.x.owner(name), name: name}
+	if s.before != nil {
+		s.owner = claim{s.before.Row, s.before.rankOf(name)}
+		if e := d.edits[s.before.Row.Key()]; e != nil && e.new != nil {
+			s.owner.row = e.new.Row
+		}
+	}
+	d.seats[name] = s
+	return s
+}
+
+// update puts row in the place of old, another row of its entry, with the same
+// claims.
+func (d *draft) update(old, row *vip.Row) {
+	e := d.edit(old)
+	r := &Record{Row: row}
+	var buf [2]named
+	for _, n := range spell(row.Entry, d.zones.longest).claims(row.Entry.Kind, buf[:0]) {
+		if e.old != nil && e.old.has(n) {
+			r.set(n, true)
+		} else {
+			d.lose(n.name, claim{row, n.rank})
+		}
+	}
+	e.new = r
+}
+
+// depart takes row's entry away.
+func (d *draft) depart(row *vip.Row) {
+	d.edit(row).new = nil
+	var buf [2]named
+	for _, n := range spell(row.Entry, d.was.longest).claims(row.Entry.Kind, buf[:0]) {
+		d.withdraw(n, row)
+	}
+}
+
+// arrive brings a new entry.
+func (d *draft) arrive(row *vip.Row) {
+	d.edit(row).new = &Record{Row: row}
+	sp := spell(row.Entry, d.zones.longest)
+	d.report(row, sp)
+	var buf [2]named
+	for _, n := range sp.claims(row.Entry.Kind, buf[:0]) {
+		d.enter(n, row)
+	}
+}
+
+func (d *draft) report(row *vip.Row, sp spelling) {
+	for _, f := range sp.faults {
+		d.unserved = append(d.unserved, Event{Kind: Unservable, Name: f.name, Entry: row.Entry, Reason: f.reason})
+	}
+}
+
+// enter adds row's claim to a name.
+func (d *draft) enter(n named, row *vip.Row) {
+	s, c := d.seat(n.name), claim{row, n.rank}
+	switch {
+	case d.zones.reserves(n.name) || s.owner.row != nil && s.owner.compare(c) < 0:
+		d.fall(s, n.name, c)
+		return
+	case s.owner.row != nil && s.owner.compare(c) > 0:
+		d.fall(s, n.name, s.owner)
+	}
+	s.owner, s.name = c, n.name
+}
+
+// withdraw takes the claim of row's entry to a name away; the next one has the
+// name then.
+func (d *draft) withdraw(n named, row *vip.Row) {
+	s, c := d.seat(n.name), claim{row, n.rank}
+	if s.owner.row == nil || s.owner.compare(c) != 0 {
+		if l, ok := d.x.losers[n.name]; ok {
+			d.keep(n.name, l.drop(c))
+			s.left = true
+		}
+		return
+	}
+	s.owner = claim{}
+	d.promote(s, n.name)
+}
+
+// promote gives a name that nobody has to the first of its losers.
+func (d *draft) promote(s *seat, name string) {
+	if l := d.x.losers[name]; len(l) > 0 && !d.zones.reserves(name) {
+		s.owner = l[0]
+		d.keep(name, l.drop(l[0]))
+	}
+}
+
+func (d *draft) fall(s *seat, name string, c claim) {
+	s.fell = append(s.fell, c)
+	d.lose(name, c)
+}
+
+func (d *draft) lose(name string, c claim) { d.keep(name, d.x.losers[name].put(c)) }
+
+func (d *draft) keep(name string, l losers) {
+	if len(l) == 0 {
+		delete(d.x.losers, name)
+		return
+	}
+	d.x.losers[name] = l
+}
+
+// settle writes the outcome of every seat into the records.
+func (d *draft) settle() {
+	for name, s := range d.seats {
+		if s.before != nil {
+			if e := d.edit(s.before.Row); e.new != nil {
+				e.new.set(named{name, s.before.rankOf(name)}, false)
+			}
+		}
+		if s.owner.row != nil {
+			d.edit(s.owner.row).new.set(named{s.name, s.owner.rank}, true)
+		}
+	}
+}

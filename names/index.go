@@ -1,0 +1,166 @@
+package names
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"github.com/puzpuzpuz/xsync/v4"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// Index finds the record of a name and of an address. See the package's
+// documentation for what it promises.
+type Index struct {
+	// What readers read.
+	relative *xsync.Map[string, *Record] // without the final dot
+	absolute *xsync.Map[string, *Record] // with it
+	v4       *xsync.Map[uint32, *Record]
+	v6       *xsync.Map[[16]byte, *Record]
+	zones    atomic.Pointer[zoneSet]
+	// absolutes and records are the sizes of absolute, and of v4 and v6 with
+	// each record counted once.
+	absolutes, records atomic.Int64
+
+	// What only the writer reads: mu makes it one.
+	mu     sync.Mutex
+	losers map[string]losers // by name; never empty
+	views  map[string]*View  // by View.id
+}
+
+// NewIndex returns an index with no record and no zone.
+func NewIndex() *Index {
+	x := &Index{
+		relative: xsync.NewMap[string, *Record](),
+		absolute: xsync.NewMap[string, *Record](),
+		v4:       xsync.NewMap[uint32, *Record](),
+		v6:       xsync.NewMap[[16]byte, *Record](),
+		losers:   make(map[string]losers),
+		views:    make(map[string]*View),
+	}
+	x.zones.Store(newZoneSet(nil))
+	return x
+}
+
+// Len returns the number of records, that is, of entries with an address.
+func (x *Index) Len() int { return int(x.records.Load()) }
+
+// Apply brings changes into the index, publishes them, and returns what became
+// of names by them, sorted by name. A batch holds an entry at most once; the
+// order inside it means nothing. Its cost follows the number of changes.
+func (x *Index) Apply(changes []Change) []Event {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := newDraft(x, x.zones.Load())
+	for _, c := range changes {
+		if same(c) {
+			d.update(c.Old, c.New)
+		}
+	}
+	for _, c := range changes {
+		if addressed(c.Old) && !same(c) {
+			d.depart(c.Old)
+		}
+	}
+	for _, c := range changes {
+		if addressed(c.New) && !same(c) {
+			d.arrive(c.New)
+		}
+	}
+	d.settle()
+	was := d.overlaps()
+	d.publish()
+	is := make(map[overlap]sides, len(was))
+	for o := range was {
+		is[o] = x.sides(o, d.zones)
+	}
+	x.displace(was, is)
+	return d.outcome(was, is)
+}
+
+// same reports whether c keeps its claims: they follow from the key alone,
+// once there is an address.
+func same(c Change) bool {
+	return addressed(c.Old) && addressed(c.New) && c.Old.Key() == c.New.Key()
+}
+
+// at returns the record that has addr, nil if none.
+func (x *Index) at(addr netip.Addr) *Record {
+	var r *Record
+	switch {
+	case addr.Is4():
+		r, _ = x.v4.Load(number(addr))
+	case addr.IsValid() && addr.Zone() == "":
+		r, _ = x.v6.Load(addr.As16())
+	}
+	return r
+}
+
+// put makes r the record of addr; nil makes it nobody's.
+func (x *Index) put(addr netip.Addr, r *Record) {
+	switch {
+	case addr.Is4() && r != nil:
+		x.v4.Store(number(addr), r)
+	case addr.Is4():
+		x.v4.Delete(number(addr))
+	case r != nil:
+		x.v6.Store(addr.As16(), r)
+	default:
+		x.v6.Delete(addr.As16())
+	}
+}
+
+// owner returns the record that has name, nil if none.
+func (x *Index) owner(name string) *Record {
+	if isAbsolute(name) {
+		r, _ := x.absolute.Load(name)
+		return r
+	}
+	r, _ := x.relative.Load(name)
+	return r
+}
+
+// own makes r the record of name; nil makes it nobody's. was is the record
+// that has it until now.
+func (x *Index) own(name string, was, r *Record) {
+	m := x.relative
+	if isAbsolute(name) {
+		m = x.absolute
+		switch {
+		case was == nil && r != nil:
+			x.absolutes.Add(1)
+		case was != nil && r == nil:
+			// The count falls only after the last reader could need it.
+			defer x.absolutes.Add(-1)
+		}
+	}
+	if r == nil {
+		m.Delete(name)
+		return
+	}
+	m.Store(name, r)
+}
+
+// record returns the published record of an entry, found by the addresses of
+// a row of it; nil if there is none.
+func (x *Index) record(row *vip.Row) *Record {
+	key := row.Key()
+	for _, addr := range [2]netip.Addr{row.V4, row.V6} {
+		if r := x.at(addr); r != nil && (r.Row == row || r.Row.Key() == key) {
+			return r
+		}
+	}
+	return nil
+}
+
+// each calls f for each record, once.
+func (x *Index) each(f func(*Record)) {
+	x.v4.Range(func(_ uint32, r *Record) bool { f(r); return true })
+	x.v6.Range(func(_ [16]byte, r *Record) bool {
+		if !r.Row.V4.IsValid() {
+			f(r)
+		}
+		return true
+	})
+}

@@ -1,0 +1,92 @@
+package names
+
+import "net/netip"
+
+// nameMove and addrMove say whose a name or an address was and is: nil for
+// nobody.
+type nameMove struct {
+	name     string
+	old, new *Record
+}
+
+type addrMove struct {
+	addr     netip.Addr
+	old, new *Record
+}
+
+// moves returns all that readers are to see of the draft. An address that goes
+// from one entry to another is two moves.
+func (d *draft) moves() ([]nameMove, []addrMove) {
+	var (
+		ns  []nameMove
+		as  []addrMove
+		buf [2]string
+	)
+	for _, e := range d.edits {
+		for _, name := range e.new.names(buf[:0]) {
+			ns = append(ns, nameMove{name, d.x.owner(name), e.new})
+		}
+		if e.old != nil {
+			for _, addr := range addrs(e.old) {
+				if addr.IsValid() && (e.new == nil || !e.new.Row.Has(addr)) {
+					as = append(as, addrMove{addr, e.old, nil})
+				}
+			}
+		}
+		if e.new != nil {
+			for _, addr := range addrs(e.new) {
+				if !addr.IsValid() {
+					continue
+				}
+				m := addrMove{addr, nil, e.new}
+				if e.old != nil && e.old.Row.Has(addr) {
+					m.old = e.old
+				}
+				as = append(as, m)
+			}
+		}
+	}
+	for name, s := range d.seats {
+		if s.owner.row == nil && s.before != nil {
+			ns = append(ns, nameMove{name, s.before, nil})
+		}
+	}
+	return ns, as
+}
+
+func addrs(r *Record) [2]netip.Addr { return [2]netip.Addr{r.Row.V4, r.Row.V6} }
+
+// publish shows the draft to readers: departing PTRs go, names are stored, new
+// PTRs come. What views count grows before that and shrinks after it, so that
+// no name that exists all the while is denied in between.
+func (d *draft) publish() {
+	x := d.x
+	ns, as := d.moves()
+	for _, m := range as {
+		if m.new == nil && x.at(m.addr) == m.old {
+			x.put(m.addr, nil)
+		}
+	}
+	for _, v := range x.views {
+		v.count(ns, as, 1)
+	}
+	for _, m := range ns {
+		x.own(m.name, m.old, m.new)
+	}
+	for _, m := range as {
+		if m.new != nil {
+			x.put(m.addr, m.new)
+		}
+	}
+	for _, v := range x.views {
+		v.count(ns, as, -1)
+	}
+	for _, e := range d.edits {
+		switch {
+		case e.old == nil && e.new != nil:
+			x.records.Add(1)
+		case e.old != nil && e.new == nil:
+			x.records.Add(-1)
+		}
+	}
+}

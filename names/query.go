@@ -1,0 +1,137 @@
+package names
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// Result says what a view knows of a name.
+type Result uint8
+
+// The results of [View.Forward].
+const (
+	// Found: the name is an entry's.
+	Found Result = iota
+	// Empty: the name is the zone's apex, or an ancestor of a name that the
+	// view shows in this zone: NOERROR without an answer.
+	Empty
+	// None: there is no such name: NXDOMAIN.
+	None
+)
+
+// String returns the result in words.
+func (r Result) String() string {
+	switch r {
+	case Found:
+		return "found"
+	case Empty:
+		return "empty"
+	}
+	return "none"
+}
+
+// Forward looks name up: a full name in lower case, inside zone, which is the
+// longest of the server block's zones that covers it. The record is nil unless
+// the result is [Found]. Of the apex's own ns.dns below a zone it knows
+// nothing: the caller answers that first.
+func (v *View) Forward(name, zone string) (*Record, Result) {
+	x := v.x
+	taken := false // an absolute claim has the name, if a hidden one
+	if x.absolutes.Load() > 0 {
+		if r, ok := x.absolute.Load(name); ok {
+			if v.shows(r.Row) {
+				return r, Found
+			}
+			taken = true
+		}
+	}
+	if name == zone {
+		return nil, Empty
+	}
+	if zone != "." {
+		rel, ok := relative(name, zone)
+		if !ok {
+			return nil, None
+		}
+		if !taken && !(strings.HasPrefix(name, apexHost) && x.zones.Load().reserves(name)) {
+			if r, ok := x.relative.Load(rel); ok && v.shows(r.Row) {
+				return r, Found
+			}
+		}
+		if n := v.relative.count(rel); n > 0 && n > v.displaced.count(overlap{rel, zone}) {
+			return nil, Empty
+		}
+	}
+	if v.absolute.count(name) > 0 {
+		return nil, Empty
+	}
+	return nil, None
+}
+
+// Reverse returns the record that has addr, nil if the view shows none.
+func (v *View) Reverse(addr netip.Addr) *Record {
+	r := v.x.at(addr)
+	if r == nil || !v.shows(r.Row) {
+		return nil
+	}
+	return r
+}
+
+// Below reports whether the view shows an entry with an address in p. The
+// length of p must be on the boundary of a label of the reverse tree: an octet
+// (v4) or a nibble (v6).
+func (v *View) Below(p netip.Prefix) bool {
+	switch {
+	case !p.IsValid():
+		return false
+	case p.IsSingleIP():
+		return v.Reverse(p.Addr()) != nil
+	}
+	return v.blocks.has(p)
+}
+
+// PTR returns the canonical full name of r in a server block with these
+// forward zones, in lower case with the final dot, "" if there is none. A
+// service has the dotted spelling where that is its own and else the literal
+// one, below the first zone that is not "."; a host and an fqdn have their own
+// name, if a zone covers it. The name is confirmed: asked for in the longest
+// zone that covers it, it gives r's entry at r's addresses.
+func (v *View) PTR(r *Record, zones []string) string {
+	if r.Row.Entry.Kind != vip.Service {
+		if r.Absolute != "" && v.confirms(r.Absolute, r, zones) {
+			return r.Absolute
+		}
+		return ""
+	}
+	for _, zone := range zones {
+		if zone == "." {
+			continue
+		}
+		if r.Dotted != "" {
+			if name := under(r.Dotted, zone); v.confirms(name, r, zones) {
+				return name
+			}
+		}
+		if r.Literal != "" && r.Literal != r.Dotted {
+			if name := under(r.Literal, zone); v.confirms(name, r, zones) {
+				return name
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+// confirms reports whether name, asked for in a block with these zones, gives
+// r's entry at r's addresses.
+func (v *View) confirms(name string, r *Record, zones []string) bool {
+	zone := longestCovering(name, zones)
+	if zone == "" {
+		return false
+	}
+	got, result := v.Forward(name, zone)
+	return result == Found &&
+		(got == r || got.Row.V4 == r.Row.V4 && got.Row.V6 == r.Row.V6 && got.Row.Key() == r.Row.Key())
+}

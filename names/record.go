@@ -1,0 +1,102 @@
+package names
+
+import (
+	"strings"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// Record is one row with the names that it has. A record is immutable, and
+// every reply is made from one.
+type Record struct {
+	Row *vip.Row
+	// Dotted is a service's name with every "_" as ".": relative, in lower
+	// case, in the presentation form of miekg/dns, without a final dot. It is
+	// empty where another entry has the name, or where DNS cannot carry it.
+	Dotted string
+	// Literal is a service's name as it stands, in the same form, and empty
+	// for the same reasons. It equals Dotted where there is no "_".
+	Literal string
+	// Absolute is the full name of a host or an fqdn, in lower case, with its
+	// final dot, and empty for the same reasons.
+	Absolute string
+}
+
+// Change is what became of one entry. Old is nil for an entry that appears,
+// New for one that goes; otherwise both have the same key.
+type Change struct{ Old, New *vip.Row }
+
+// names appends the names that the record has, none twice.
+func (r *Record) names(dst []string) []string {
+	if r == nil {
+		return dst
+	}
+	if r.Absolute != "" {
+		dst = append(dst, r.Absolute)
+	}
+	if r.Literal != "" {
+		dst = append(dst, r.Literal)
+	}
+	if r.Dotted != "" && r.Dotted != r.Literal {
+		dst = append(dst, r.Dotted)
+	}
+	return dst
+}
+
+// has reports whether the record has the name that n claims.
+func (r *Record) has(n named) bool {
+	switch n.rank {
+	case byLiteral:
+		return r.Literal != ""
+	case byDotted:
+		return r.Dotted != ""
+	}
+	return r.Absolute != ""
+}
+
+// set gives the name that n claims to a record that is not published yet, or
+// takes it away.
+func (r *Record) set(n named, has bool) {
+	name := ""
+	if has {
+		name = n.name
+	}
+	switch n.rank {
+	case byLiteral:
+		r.Literal = name
+		if strings.IndexByte(n.name, '_') < 0 {
+			r.Dotted = name
+		}
+	case byDotted:
+		r.Dotted = name
+	default:
+		r.Absolute = name
+	}
+}
+
+// rankOf returns by which of its claims the record has name.
+func (r *Record) rankOf(name string) rank {
+	switch {
+	case r.Row.Entry.Kind == vip.FQDN:
+		return byFQDN
+	case r.Row.Entry.Kind == vip.Host:
+		return byHost
+	case r.Literal == name:
+		return byLiteral
+	}
+	return byDotted
+}
+
+// entry returns the record's entry, and the zero Entry where there is none.
+func (r *Record) entry() vip.Entry {
+	if r == nil {
+		return vip.Entry{}
+	}
+	return r.Row.Entry
+}
+
+// addressed reports whether row has an address, that is, whether it has a
+// record.
+func addressed(row *vip.Row) bool {
+	return row != nil && (row.V4.IsValid() || row.V6.IsValid())
+}
