@@ -1,0 +1,146 @@
+package meshvip
+
+import (
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/coredns/coredns/plugin/pkg/fall"
+)
+
+// Defaults of the properties that may be left out.
+const (
+	defaultStoreFile   = "meshvip.db" // in the root directory
+	defaultTTL         = 60           // seconds
+	defaultNegativeTTL = 5            // seconds
+	defaultCooldown    = 24 * time.Hour
+	defaultKumaZone    = "default" // Kuma's own default
+
+	// maxTTL bounds ttl and negative_ttl, in seconds. As in CoreDNS's
+	// kubernetes plugin; 0 is allowed and asks that nothing is cached.
+	maxTTL = 3600
+)
+
+// Config is one server block's meshvip.
+type Config struct {
+	// Place is where the plugin stands, "Corefile:3".
+	Place   string
+	Runtime RuntimeConfig
+	Block   BlockConfig
+}
+
+// Stated is the value of a property, and where the Corefile states it. Where
+// it does not, the value is the default.
+type Stated[T any] struct {
+	Value T
+	// Place is "Corefile:3", or empty where the value is the default.
+	Place string
+}
+
+// Stated reports whether the Corefile states the property.
+func (s Stated[T]) Stated() bool { return s.Place != "" }
+
+// RuntimeConfig holds the properties that belong to the runtime, which several
+// server blocks may share: one block states them, and the others repeat them
+// or leave them out.
+type RuntimeConfig struct {
+	// Place is where the plugin stands that the properties were read from.
+	Place string
+	// Pools are sorted by address and do not overlap. No pool means that the
+	// block states none.
+	Pools []PoolConfig
+	// Source is where desired state comes from. It has no default.
+	Source Stated[SourceConfig]
+	Store  Stated[StoreConfig]
+	// Cooldown is how long a released address stays with its last owner.
+	Cooldown Stated[time.Duration]
+	// KumaZone is the name of our own Kuma zone.
+	KumaZone Stated[string]
+	// MaxRelease has no value where it is not stated: the allocator's own rule
+	// holds then.
+	MaxRelease Stated[MaxRelease]
+	// Publish is the absolute path of the directory that tables are published
+	// to, or empty.
+	Publish Stated[string]
+}
+
+// PoolConfig is one range that addresses are taken from.
+type PoolConfig struct {
+	Prefix netip.Prefix // masked
+	Place  string
+}
+
+// SourceConfig says where desired state comes from.
+type SourceConfig struct {
+	Kind string // "file"
+	Dir  string // file: the absolute path of the directory
+}
+
+// String returns the source as the Corefile writes it.
+func (s SourceConfig) String() string { return s.Kind + " " + s.Dir }
+
+// StoreConfig says where the table is durable.
+type StoreConfig struct {
+	Kind string // "bolt" or "memory"
+	Path string // bolt: the absolute path of the file
+}
+
+// String returns the store as the Corefile writes it.
+func (s StoreConfig) String() string {
+	if s.Path == "" {
+		return s.Kind
+	}
+	return s.Kind + " " + s.Path
+}
+
+// MaxRelease is how many entries may be released at once.
+type MaxRelease struct {
+	N       int
+	Percent bool // N is a percentage, 0-100, of a mesh's entries
+}
+
+// String returns the limit as the Corefile writes it.
+func (m MaxRelease) String() string {
+	if m.Percent {
+		return strconv.Itoa(m.N) + "%"
+	}
+	return strconv.Itoa(m.N)
+}
+
+// Prefixes returns the ranges of the pools, in their order.
+func (r RuntimeConfig) Prefixes() []netip.Prefix {
+	prefixes := make([]netip.Prefix, len(r.Pools))
+	for i, p := range r.Pools {
+		prefixes[i] = p.Prefix
+	}
+	return prefixes
+}
+
+// Stated reports whether the block states any property of the runtime. A block
+// that states none refers to the runtime of another.
+func (r RuntimeConfig) Stated() bool {
+	return len(r.Pools) > 0 || r.Source.Stated() || r.Store.Stated() || r.Cooldown.Stated() ||
+		r.KumaZone.Stated() || r.MaxRelease.Stated() || r.Publish.Stated()
+}
+
+// BlockConfig holds the properties of one server block.
+type BlockConfig struct {
+	// Forward are the zones that names are answered in: lower case, fully
+	// qualified, in the order of the Corefile, none twice.
+	Forward []string
+	// Reverse are the ranges of the reverse zones that the block lists, each on
+	// an octet (v4) or nibble (v6) boundary. Empty: the block answers for every
+	// pool.
+	Reverse []netip.Prefix
+	// TTL is of every record but a negative answer's SOA, in seconds.
+	TTL Stated[uint32]
+	// NegativeTTL is the SOA's minimum, in seconds.
+	NegativeTTL Stated[uint32]
+	// Meshes are the meshes whose entries are answered, sorted; empty: all.
+	Meshes Stated[[]string]
+	// NS are the addresses of ns.dns.ZONE.
+	NS Stated[[]netip.Addr]
+	// Fall names the zones in which a name that does not exist is passed to the
+	// next plugin.
+	Fall fall.F
+}

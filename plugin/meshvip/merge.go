@@ -1,0 +1,107 @@
+package meshvip
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// merge joins what two server blocks that share one runtime say of it. A
+// property that both state must be the same in both; the error names the two
+// lines.
+func merge(a, b RuntimeConfig) (RuntimeConfig, error) {
+	m := a
+	if !a.Stated() && b.Stated() {
+		m.Place = b.Place
+	}
+	var err error
+	if m.Pools, err = mergePools(a.Pools, b.Pools); err != nil {
+		return RuntimeConfig{}, err
+	}
+	mergeStated(&err, "source", &m.Source, b.Source)
+	mergeStated(&err, "store", &m.Store, b.Store)
+	mergeStated(&err, "cooldown", &m.Cooldown, b.Cooldown)
+	mergeStated(&err, "kuma_zone", &m.KumaZone, b.KumaZone)
+	mergeStated(&err, "max_release", &m.MaxRelease, b.MaxRelease)
+	mergeStated(&err, "publish", &m.Publish, b.Publish)
+	if err != nil {
+		return RuntimeConfig{}, err
+	}
+	return m, nil
+}
+
+// mergeStated puts b into a where only b is stated. Where both are and differ
+// it sets err, unless it is set already.
+func mergeStated[T comparable](err *error, property string, a *Stated[T], b Stated[T]) {
+	switch {
+	case !b.Stated():
+	case !a.Stated():
+		*a = b
+	case a.Value != b.Value && *err == nil:
+		*err = conflict(property, a.Place, fmt.Sprint(a.Value), b.Place, fmt.Sprint(b.Value))
+	}
+}
+
+// conflict is the error of a property that two blocks state differently.
+func conflict(property, placeA, a, placeB, b string) error {
+	return fmt.Errorf("%s: %s is %s, but %s has %s: server blocks that share a store share this property; "+
+		"state it in one of them, or the same in both", placeB, property, b, placeA, a)
+}
+
+// mergePools returns the pools that both lists state, or those of the one that
+// states any.
+func mergePools(a, b []PoolConfig) ([]PoolConfig, error) {
+	switch {
+	case len(b) == 0:
+		return a, nil
+	case len(a) == 0:
+		return b, nil
+	case slices.EqualFunc(a, b, func(p, q PoolConfig) bool { return p.Prefix == q.Prefix }):
+		return a, nil
+	}
+	return nil, conflict("pool", a[0].Place, poolList(a), b[0].Place, poolList(b))
+}
+
+// poolList returns the ranges of pools as the Corefile writes them.
+func poolList(pools []PoolConfig) string {
+	s := ""
+	for i, p := range pools {
+		if i > 0 {
+			s += " "
+		}
+		s += p.Prefix.String()
+	}
+	return s
+}
+
+// complete returns an error that says which line to add if r lacks a property
+// that has no default. It is asked once all blocks of a runtime are merged.
+func complete(r RuntimeConfig) error {
+	if !r.Stated() {
+		return fmt.Errorf("%s: meshvip has neither a pool nor a source here, and no other server block states them: "+
+			"add the lines \"pool 240.0.0.0/8\" and \"source file DIR\", with your own range and directory", r.Place)
+	}
+	if len(r.Pools) == 0 {
+		return fmt.Errorf("%s: meshvip has no pool to take addresses from: "+
+			"add a line such as \"pool 240.0.0.0/8\"", r.Place)
+	}
+	if !r.Source.Stated() {
+		return fmt.Errorf("%s: meshvip has no source of services: "+
+			"add a line such as \"source file resources\", with the directory of your resource files", r.Place)
+	}
+	return nil
+}
+
+// fits returns an error if the block of c cannot be served from the runtime r:
+// a resolver may keep an answer for ttl, and by then its address must not have
+// been given to another entry.
+func fits(r RuntimeConfig, c Config) error {
+	ttl := c.Block.TTL
+	if r.Cooldown.Value >= time.Duration(ttl.Value)*time.Second {
+		return nil
+	}
+	return fmt.Errorf("%s: cooldown is %v, which is shorter than the ttl of %d s (%s): "+
+		"raise cooldown to %ds or more, or lower ttl",
+		cmp.Or(r.Cooldown.Place, r.Place), r.Cooldown.Value, ttl.Value, cmp.Or(ttl.Place, c.Place+", by default"), ttl.Value)
+}

@@ -1,0 +1,117 @@
+package meshvip
+
+import (
+	"sync/atomic"
+
+	"github.com/coredns/coredns/plugin"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// No label grows with the table or comes from a query: server, zone, store and
+// pool are the configuration's. The label store is the path of a bolt file, or
+// "memory".
+
+// requestsTotal counts the questions for our zones, by their result: success,
+// nodata, nxdomain, fallthrough, servfail, refused.
+var requestsTotal = promauto.NewCounterVec(prometheus.CounterOpts{
+	Namespace: plugin.Namespace,
+	Subsystem: pluginName,
+	Name:      "requests_total",
+	Help:      "Counter of questions for the zones of meshvip, by result.",
+}, []string{"server", "zone", "result"})
+
+// The runtime's metrics.
+var (
+	// entriesGauge is the number of entries in the table.
+	entriesGauge = gauge("entries", "The number of entries in the address table.", "store")
+	// poolSize is the number of addresses that a pool can give out.
+	poolSize = gauge("pool_addresses", "The number of addresses that a pool can give out.", "store", "pool")
+	// poolUsed is the number of a pool's addresses that entries have.
+	poolUsed = gauge("pool_used_addresses", "The number of addresses of a pool that entries have.", "store", "pool")
+	// poolCooling is the number of a pool's addresses that were released and may
+	// not be given to another entry yet.
+	poolCooling = gauge("pool_cooling_addresses", "The number of addresses of a pool that wait for the end of their cooldown.", "store", "pool")
+	// exhausted is the number of entries that wait for an address because the
+	// pools of a family are full.
+	exhausted = gauge("exhausted_entries", "The number of entries that wait for an address because a pool is exhausted.", "store")
+	// conflicts is the number of names that more than one entry claims.
+	conflicts = gauge("conflicts", "The number of names that more than one entry claims.", "store")
+	// heldReleases is the number of releases that wait to be confirmed.
+	heldReleases = gauge("held_releases", "The number of releases that are held until they are confirmed.", "store")
+	// serialGauge is the table's serial, which the SOA shows.
+	serialGauge = gauge("serial", "The serial of the address table, as in the SOA.", "store")
+	// lastSync is the Unix time in seconds of the last complete reading of the
+	// source.
+	lastSync = gauge("last_sync_timestamp_seconds", "The Unix time of the last complete reading of the source.", "store")
+	// storeLost is 1 while the store cannot be written, else 0.
+	storeLost = gauge("store_lost", "Whether the store cannot be written: 1 if so, else 0.", "store")
+
+	// allocations counts addresses given to entries.
+	allocations = counter("allocations_total", "Counter of addresses that were given to entries.", "store")
+	// releases counts addresses that entries gave back.
+	releases = counter("releases_total", "Counter of addresses that entries gave back.", "store")
+	// sourceErrors counts what could not be read or was set aside.
+	sourceErrors = counter("source_errors_total", "Counter of resources and files that could not be read or were set aside.", "store")
+
+	// commitDuration is the time that transactions of the store took.
+	commitDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
+		Namespace:                   plugin.Namespace,
+		Subsystem:                   pluginName,
+		Name:                        "commit_duration_seconds",
+		Buckets:                     plugin.TimeBuckets,
+		NativeHistogramBucketFactor: plugin.NativeHistogramBucketFactor,
+		Help:                        "Histogram of the time that the commits of the store took.",
+	}, []string{"store"})
+)
+
+// gauge returns a registered gauge of this plugin.
+func gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	return promauto.NewGaugeVec(prometheus.GaugeOpts{
+		Namespace: plugin.Namespace, Subsystem: pluginName, Name: name, Help: help,
+	}, labels)
+}
+
+// counter returns a registered counter of this plugin.
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return promauto.NewCounterVec(prometheus.CounterOpts{
+		Namespace: plugin.Namespace, Subsystem: pluginName, Name: name, Help: help,
+	}, labels)
+}
+
+// counters holds one zone's counters of each server that asks it, so that a
+// query does not look them up by their labels. The servers of a process are
+// few, and stay.
+type counters struct {
+	servers atomic.Pointer[[]serverCounters]
+}
+
+type serverCounters struct {
+	server string
+	by     [nResults]prometheus.Counter
+}
+
+// of returns the counters of a server for the zone whose label is zone.
+func (c *counters) of(server, zone string) *[nResults]prometheus.Counter {
+	known := c.servers.Load()
+	if known != nil {
+		for i := range *known {
+			if s := &(*known)[i]; s.server == server {
+				return &s.by
+			}
+		}
+	}
+	// Two queries may both come here: whichever stores last wins, and what it
+	// lacks is found again, for the vector has one counter a label set.
+	s := serverCounters{server: server}
+	for r := range s.by {
+		s.by[r] = requestsTotal.WithLabelValues(server, zone, result(r).String())
+	}
+	var grown []serverCounters
+	if known != nil {
+		grown = append(grown, *known...)
+	}
+	grown = append(grown, s)
+	c.servers.Store(&grown)
+	return &s.by
+}

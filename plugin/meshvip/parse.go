@@ -1,0 +1,175 @@
+package meshvip
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coredns/caddy"
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/plugin"
+)
+
+// parser reads one server block's meshvip.
+type parser struct {
+	c    *caddy.Controller
+	cfg  Config
+	root string              // absolute; relative paths are below it
+	seen map[string]struct{} // the properties met so far
+}
+
+// property reads the arguments of one property into p.cfg.
+type property struct {
+	name  string
+	many  bool // may be stated more than once
+	parse func(p *parser, args []string) error
+}
+
+// properties are the known ones, in the order in which they are documented.
+var properties = []property{
+	{"pool", true, (*parser).pool},
+	{"source", false, (*parser).source},
+	{"store", false, (*parser).store},
+	{"ttl", false, (*parser).ttl},
+	{"negative_ttl", false, (*parser).negativeTTL},
+	{"cooldown", false, (*parser).cooldown},
+	{"kuma_zone", false, (*parser).kumaZone},
+	{"ns", false, (*parser).ns},
+	{"max_release", false, (*parser).maxRelease},
+	{"publish", false, (*parser).publish},
+	{"meshes", false, (*parser).meshes},
+	{"fallthrough", false, (*parser).fallThrough},
+}
+
+// propertyNames returns the names of the known properties, for errors.
+func propertyNames() string {
+	names := make([]string, len(properties))
+	for i, p := range properties {
+		names[i] = p.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// parse reads the meshvip of one server block. It touches no file. Errors name
+// the file and line, what was expected there, and what to write instead.
+//
+// Whether the runtime has all that it needs is not known from one block: see
+// merge, complete and fits.
+func parse(c *caddy.Controller) (Config, error) {
+	root, err := filepath.Abs(dnsserver.GetConfig(c).Root)
+	if err != nil {
+		return Config{}, fmt.Errorf("finding the directory that relative paths are below: %w", err)
+	}
+	p := &parser{c: c, root: root, seen: make(map[string]struct{})}
+	for i := 0; c.Next(); i++ {
+		if i > 0 {
+			return Config{}, c.Errf("%v: the first is at %s", plugin.ErrOnce, p.cfg.Place)
+		}
+		if err := p.stanza(); err != nil {
+			return Config{}, err
+		}
+	}
+	slices.SortFunc(p.cfg.Runtime.Pools, func(a, b PoolConfig) int { return a.Prefix.Compare(b.Prefix) })
+	if p.cfg.Runtime.Cooldown.Stated() {
+		if err := fits(p.cfg.Runtime, p.cfg); err != nil {
+			return Config{}, err
+		}
+	}
+	return p.cfg, nil
+}
+
+// stanza reads the zones and the block of one meshvip.
+func (p *parser) stanza() error {
+	p.cfg = defaults(p.place(), p.root)
+	args := p.c.RemainingArgs()
+	if err := p.plain("meshvip", args); err != nil {
+		return err
+	}
+	forward, reverse, err := origins(args, p.c.ServerBlockKeys)
+	if err != nil {
+		return p.c.Err(err.Error())
+	}
+	p.cfg.Block.Forward, p.cfg.Block.Reverse = forward, reverse
+
+	opened := p.blockFollows()
+	for p.c.NextBlock() {
+		if err := p.property(); err != nil {
+			return err
+		}
+	}
+	if opened && p.c.Val() != "}" {
+		return p.c.Errf("the block of meshvip has no end: put a } on a line of its own")
+	}
+	return nil
+}
+
+// property reads one line of the block.
+func (p *parser) property() error {
+	name := p.c.Val()
+	i := slices.IndexFunc(properties, func(pr property) bool { return pr.name == name })
+	if i < 0 {
+		return p.c.Errf("unknown property '%s', expected one of: %s", name, propertyNames())
+	}
+	if _, ok := p.seen[name]; ok && !properties[i].many {
+		return p.c.Errf("property '%s' is stated twice: keep one of the lines", name)
+	}
+	p.seen[name] = struct{}{}
+	args := p.c.RemainingArgs()
+	if err := p.plain(name, args); err != nil {
+		return err
+	}
+	if p.blockFollows() {
+		return p.c.Errf("property '%s' takes no block: remove the {", name)
+	}
+	return properties[i].parse(p, args)
+}
+
+// plain refuses arguments with a brace in them: a brace that does not stand
+// alone at the end of the line, or on a line of its own, is an argument to the
+// Corefile's reader, which then looks for the block's end elsewhere.
+func (p *parser) plain(name string, args []string) error {
+	for _, a := range args {
+		if strings.ContainsAny(a, "{}") {
+			return p.c.Errf("'%s' has a brace among its arguments: "+
+				"end the line of meshvip with \" {\", and put each property and the } on a line of its own", name)
+		}
+	}
+	return nil
+}
+
+// blockFollows reports whether the next token on the line is an opening brace,
+// without taking it.
+func (p *parser) blockFollows() bool {
+	ahead := p.c.Dispenser
+	return ahead.NextArg() && ahead.Val() == "{"
+}
+
+// place returns the file and line of the current token.
+func (p *parser) place() string { return fmt.Sprintf("%s:%d", p.c.File(), p.c.Line()) }
+
+// path returns the absolute form of a path in the Corefile.
+func (p *parser) path(s string) string {
+	if filepath.IsAbs(s) {
+		return filepath.Clean(s)
+	}
+	return filepath.Join(p.root, s)
+}
+
+// defaults returns the configuration of a meshvip that states nothing.
+func defaults(place, root string) Config {
+	return Config{
+		Place: place,
+		Runtime: RuntimeConfig{
+			Place:    place,
+			Store:    Stated[StoreConfig]{Value: StoreConfig{Kind: "bolt", Path: filepath.Join(root, defaultStoreFile)}},
+			Cooldown: Stated[time.Duration]{Value: defaultCooldown},
+			KumaZone: Stated[string]{Value: defaultKumaZone},
+		},
+		Block: BlockConfig{
+			TTL:         Stated[uint32]{Value: defaultTTL},
+			NegativeTTL: Stated[uint32]{Value: defaultNegativeTTL},
+		},
+	}
+}

@@ -1,0 +1,173 @@
+package meshvip
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// one returns the only argument of a property, or an error that says what it
+// should be, with an example.
+func (p *parser) one(name string, args []string, want, example string) (string, error) {
+	if len(args) != 1 || args[0] == "" {
+		return "", p.c.Errf("%s needs one argument, %s: write for example \"%s %s\"", name, want, name, example)
+	}
+	return args[0], nil
+}
+
+func (p *parser) pool(args []string) error {
+	if len(args) == 0 {
+		return p.c.Errf("pool needs one or more address ranges: write for example \"pool 240.0.0.0/8\"")
+	}
+	for _, a := range args {
+		prefix, err := parsePool(a)
+		if err != nil {
+			return p.c.Errf("pool %v", err)
+		}
+		for _, q := range p.cfg.Runtime.Pools {
+			if q.Prefix.Overlaps(prefix) {
+				return p.c.Errf("pool %v overlaps pool %v (%s): an address belongs to one pool; "+
+					"remove or narrow one of them", prefix, q.Prefix, q.Place)
+			}
+		}
+		p.cfg.Runtime.Pools = append(p.cfg.Runtime.Pools, PoolConfig{prefix, p.place()})
+	}
+	return nil
+}
+
+func (p *parser) source(args []string) error {
+	if len(args) != 2 || args[0] != "file" || args[1] == "" {
+		return p.c.Errf("source needs a kind and its place, and \"file DIR\" is the only kind: " +
+			"write for example \"source file resources\"")
+	}
+	p.cfg.Runtime.Source = Stated[SourceConfig]{SourceConfig{Kind: "file", Dir: p.path(args[1])}, p.place()}
+	return nil
+}
+
+func (p *parser) store(args []string) error {
+	var s StoreConfig
+	switch {
+	case len(args) == 2 && args[0] == "bolt" && args[1] != "":
+		s = StoreConfig{Kind: "bolt", Path: p.path(args[1])}
+	case len(args) == 1 && args[0] == "memory":
+		s = StoreConfig{Kind: "memory"}
+	default:
+		return p.c.Errf("store needs \"bolt PATH\" or \"memory\": write for example \"store bolt %s\"", defaultStoreFile)
+	}
+	p.cfg.Runtime.Store = Stated[StoreConfig]{s, p.place()}
+	return nil
+}
+
+func (p *parser) ttl(args []string) error {
+	return p.seconds("ttl", args, &p.cfg.Block.TTL)
+}
+
+func (p *parser) negativeTTL(args []string) error {
+	return p.seconds("negative_ttl", args, &p.cfg.Block.NegativeTTL)
+}
+
+// seconds reads a TTL.
+func (p *parser) seconds(name string, args []string, to *Stated[uint32]) error {
+	example := strconv.Itoa(int(to.Value))
+	arg, err := p.one(name, args, "a number of seconds", example)
+	if err != nil {
+		return err
+	}
+	n, err := strconv.ParseUint(arg, 10, 32)
+	if err != nil || n > maxTTL {
+		return p.c.Errf("%s '%s' is not a number of seconds from 0 to %d: write for example \"%s %s\"",
+			name, arg, maxTTL, name, example)
+	}
+	*to = Stated[uint32]{uint32(n), p.place()}
+	return nil
+}
+
+func (p *parser) cooldown(args []string) error {
+	arg, err := p.one("cooldown", args, "a duration", "24h")
+	if err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(arg)
+	if err != nil || d <= 0 {
+		return p.c.Errf("cooldown '%s' is not a positive duration with its unit: write for example \"cooldown 24h\" or \"cooldown 90m\"", arg)
+	}
+	p.cfg.Runtime.Cooldown = Stated[time.Duration]{d, p.place()}
+	return nil
+}
+
+func (p *parser) kumaZone(args []string) error {
+	arg, err := p.one("kuma_zone", args, "the name of this Kuma zone", defaultKumaZone)
+	if err != nil {
+		return err
+	}
+	p.cfg.Runtime.KumaZone = Stated[string]{arg, p.place()}
+	return nil
+}
+
+func (p *parser) ns(args []string) error {
+	if len(args) == 0 {
+		return p.c.Errf("ns needs the addresses of this server: write for example \"ns 192.0.2.53\"")
+	}
+	var addrs []netip.Addr
+	for _, a := range args {
+		addr, err := netip.ParseAddr(a)
+		if err != nil || addr.Zone() != "" || addr.Is4In6() || addr.IsUnspecified() || addr.IsMulticast() {
+			return p.c.Errf("ns '%s' is not the address of a server: write an IPv4 or IPv6 address that clients reach, "+
+				"for example \"ns 192.0.2.53\"", a)
+		}
+		if !slices.Contains(addrs, addr) {
+			addrs = append(addrs, addr)
+		}
+	}
+	p.cfg.Block.NS = Stated[[]netip.Addr]{addrs, p.place()}
+	return nil
+}
+
+func (p *parser) maxRelease(args []string) error {
+	arg, err := p.one("max_release", args, "a number of entries or a percentage of a mesh's", "20%")
+	if err != nil {
+		return err
+	}
+	digits, percent := strings.CutSuffix(arg, "%")
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || percent && n > 100 {
+		return p.c.Errf("max_release '%s' is neither a number of entries nor a percentage from 0%% to 100%%: "+
+			"write for example \"max_release 50\" or \"max_release 20%%\"", arg)
+	}
+	p.cfg.Runtime.MaxRelease = Stated[MaxRelease]{MaxRelease{N: int(n), Percent: percent}, p.place()}
+	return nil
+}
+
+func (p *parser) publish(args []string) error {
+	arg, err := p.one("publish", args, "a directory", "published")
+	if err != nil {
+		return err
+	}
+	p.cfg.Runtime.Publish = Stated[string]{p.path(arg), p.place()}
+	return nil
+}
+
+func (p *parser) meshes(args []string) error {
+	if len(args) == 0 || slices.Contains(args, "") {
+		return p.c.Errf("meshes needs the names of the meshes to serve: write for example \"meshes default\", " +
+			"or leave the line out to serve all")
+	}
+	slices.Sort(args)
+	p.cfg.Block.Meshes = Stated[[]string]{slices.Compact(args), p.place()}
+	return nil
+}
+
+func (p *parser) fallThrough(args []string) error {
+	var zones []string
+	for _, a := range args {
+		names, err := zoneNames(a)
+		if err != nil {
+			return p.c.Errf("fallthrough: %v", err)
+		}
+		zones = append(zones, names...)
+	}
+	p.cfg.Block.Fall.SetZonesFromArgs(zones)
+	return nil
+}
