@@ -1,0 +1,67 @@
+package file
+
+import (
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher"
+)
+
+// Bounds of the wait before a batch that could not be applied is handed over
+// again.
+const (
+	minBackoff = time.Second
+	maxBackoff = 30 * time.Second
+)
+
+// delivery decides which batch comes next.
+type delivery struct {
+	// full says that the next batch has to be a full one: the first, and the
+	// one after a failure, of which it is not known what was applied.
+	full bool
+	// owed says that a batch was incomplete, so that releases may have been
+	// withheld that a full batch has to bring.
+	owed    bool
+	synced  bool
+	backoff time.Duration
+	retry   time.Time // zero unless a batch failed
+	refused string    // why it did
+}
+
+// next returns the batch to hand over, and whether there is one.
+func (d *delivery) next(now time.Time, desired *watcher.Desired, incomplete string) (vip.Batch, bool) {
+	if now.Before(d.retry) && !desired.Touched() {
+		return vip.Batch{}, false
+	}
+	var b vip.Batch
+	if d.full || d.owed && incomplete == "" {
+		b = desired.All()
+	} else if b = desired.Changes(); len(b.Meshes) == 0 {
+		return vip.Batch{}, false
+	}
+	b.Incomplete = incomplete
+	return b, true
+}
+
+// applied says how the handing over of b ended.
+func (d *directory) applied(now time.Time, b vip.Batch, err error) {
+	d.stale = true
+	d.ended(now, b, err)
+}
+
+func (d *delivery) ended(now time.Time, b vip.Batch, err error) {
+	if err != nil {
+		d.full = true
+		d.backoff = min(max(2*d.backoff, minBackoff), maxBackoff)
+		d.retry, d.refused = now.Add(d.backoff), err.Error()
+		return
+	}
+	d.backoff, d.retry, d.refused = 0, time.Time{}, ""
+	d.full = false
+	switch {
+	case b.Incomplete != "":
+		d.owed = true
+	case b.Full:
+		d.owed, d.synced = false, true
+	}
+}

@@ -1,0 +1,114 @@
+package kuma
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// noServicePort is the port that Kuma gives the inbound of a pod that has no
+// service (mesh_proto.TCPPortReserved).
+const noServicePort = 49151
+
+// Claim is one entry that a resource asks for in one mesh.
+type Claim struct {
+	Mesh      string
+	Entry     vip.Entry
+	Outbounds []vip.Outbound // one or more, sorted
+}
+
+// Compare orders claims by mesh, entry key, spelling and outbounds.
+func (c Claim) Compare(o Claim) int {
+	return cmp.Or(
+		strings.Compare(c.Mesh, o.Mesh),
+		c.Entry.Key().Compare(o.Entry.Key()),
+		strings.Compare(c.Entry.Name, o.Entry.Name),
+		slices.CompareFunc(c.Outbounds, o.Outbounds, vip.Outbound.Compare),
+	)
+}
+
+// Equal reports whether c and o ask for the same.
+func (c Claim) Equal(o Claim) bool {
+	return c.Mesh == o.Mesh && c.Entry == o.Entry && slices.EqualFunc(c.Outbounds, o.Outbounds, vip.Outbound.Equal)
+}
+
+// Claims returns what r asks for, sorted by [Claim.Compare], without
+// repetition. zone is the name of our own Kuma zone: what an ingress of it
+// lists is here already. The error names a field whose value cannot be an
+// entry; the resource gives nothing then.
+func (r Resource) Claims(zone string) ([]Claim, error) {
+	var claims []Claim
+	switch spec := r.Spec.(type) {
+	case Dataplane:
+		for _, in := range spec.Inbound {
+			if in.Port != noServicePort && !in.Ignored {
+				claims = appendService(claims, r.Mesh, in.Service, 0)
+			}
+		}
+		claims = appendAvailable(claims, spec.Available)
+	case ZoneIngress:
+		if spec.Zone != "" && spec.Zone != zone {
+			claims = appendAvailable(claims, spec.Available)
+		}
+	case ExternalService:
+		claims = appendService(claims, r.Mesh, spec.Service, spec.Port)
+		if _, err := netip.ParseAddr(spec.Host); err != nil && !spec.DisableHostDNSEntry {
+			claims = append(claims, hostClaim(r.ID, spec))
+		}
+	}
+	for _, c := range claims {
+		if err := c.Entry.Validate(); err != nil {
+			return nil, fmt.Errorf("%.80q: %w", c.Entry, err)
+		}
+	}
+	slices.SortFunc(claims, Claim.Compare)
+	return slices.CompactFunc(claims, Claim.Equal), nil
+}
+
+// Remark returns what an operator should know about r although nothing is
+// broken: why it gives nothing. It is empty for most resources.
+func (r Resource) Remark() string {
+	if spec, ok := r.Spec.(ZoneIngress); ok && spec.Zone == "" && len(spec.Available) > 0 {
+		return "names no zone, so its services are taken for our own and get no VIP from it: add zone: NAME of the zone it belongs to"
+	}
+	return ""
+}
+
+func appendAvailable(claims []Claim, available []AvailableService) []Claim {
+	for _, a := range available {
+		claims = appendService(claims, a.Mesh, a.Service, 0)
+	}
+	return claims
+}
+
+// appendService adds the entry of a service tag, nothing where it is empty.
+func appendService(claims []Claim, mesh, service string, port uint16) []Claim {
+	if service == "" {
+		return claims
+	}
+	return append(claims, Claim{
+		Mesh:  mesh,
+		Entry: vip.Entry{Kind: vip.Service, Name: service},
+		Outbounds: []vip.Outbound{{
+			Port:   port,
+			Tags:   []vip.Tag{{Key: vip.ServiceTag, Value: service}},
+			Origin: vip.OriginService,
+		}},
+	})
+}
+
+func hostClaim(id ID, spec ExternalService) Claim {
+	return Claim{
+		Mesh:  id.Mesh,
+		Entry: vip.Entry{Kind: vip.Host, Name: spec.Host},
+		Outbounds: []vip.Outbound{{
+			Port:   spec.Port,
+			Tags:   []vip.Tag{{Key: vip.ServiceTag, Value: spec.Service}},
+			Origin: vip.OriginHostPrefix + id.Name,
+		}},
+	}
+}

@@ -1,0 +1,112 @@
+package kuma
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// The types of resources that this package knows.
+const (
+	TypeMesh            = "Mesh"
+	TypeDataplane       = "Dataplane"
+	TypeZoneIngress     = "ZoneIngress"
+	TypeExternalService = "ExternalService"
+)
+
+// ID is what identifies a resource. It is usable as a map key.
+type ID struct {
+	Type string
+	// Mesh is empty for types that belong to no mesh: Mesh and ZoneIngress.
+	Mesh string
+	Name string
+}
+
+// String returns the identity as messages show it: Dataplane "web-1" of mesh "default".
+func (id ID) String() string {
+	s := cmp.Or(id.Type, "document")
+	if id.Name != "" {
+		s += " " + strconv.Quote(id.Name)
+	}
+	if id.Mesh != "" {
+		s += " of mesh " + strconv.Quote(id.Mesh)
+	}
+	return s
+}
+
+// Compare orders identities by type, mesh and name.
+func (id ID) Compare(o ID) int {
+	return cmp.Or(strings.Compare(id.Type, o.Type), strings.Compare(id.Mesh, o.Mesh), strings.Compare(id.Name, o.Name))
+}
+
+// Covers reports whether id, of which empty fields are unknown, may be the
+// identity o.
+func (id ID) Covers(o ID) bool {
+	return (id.Type == "" || id.Type == o.Type) &&
+		(id.Mesh == "" || id.Mesh == o.Mesh) &&
+		(id.Name == "" || id.Name == o.Name)
+}
+
+// Resource is one decoded resource.
+type Resource struct {
+	ID
+	// Line is where the resource's document begins, from 1.
+	Line int
+	// Spec is a [Mesh], [Dataplane], [ZoneIngress] or [ExternalService].
+	Spec Spec
+}
+
+// Invalid is a document that reads well but is not a valid resource.
+type Invalid struct {
+	// ID has what could be read of the identity; an empty field is unknown.
+	ID ID
+	// Line is where the document begins, from 1.
+	Line int
+	// Err names the field and the remedy.
+	Err error
+}
+
+// Spec is what a resource says, by type.
+type Spec interface{ isSpec() }
+
+// Mesh declares a mesh. Its settings do not matter here.
+type Mesh struct{}
+
+// Dataplane is one proxy and the services that it stands before.
+type Dataplane struct {
+	Inbound []Inbound
+	// Ingress marks the old style of ingress, a Dataplane that lists what is
+	// available in other zones. Its inbounds do not count.
+	Ingress   bool
+	Available []AvailableService
+}
+
+// Inbound is one port of a Dataplane.
+type Inbound struct {
+	Port    uint16
+	Ignored bool   // its state is Ignored
+	Service string // its service tag, may be empty
+}
+
+// ZoneIngress lists what another zone makes available.
+type ZoneIngress struct {
+	Zone      string // the zone that it belongs to; empty where the resource names none
+	Available []AvailableService
+}
+
+// AvailableService is a service of one mesh that is reached through an ingress.
+type AvailableService struct{ Mesh, Service string }
+
+// ExternalService is a service outside the mesh.
+type ExternalService struct {
+	Service string // its service tag
+	Host    string // a DNS name or an IP address
+	Port    uint16
+	// DisableHostDNSEntry says that only the service gets a VIP, not the host.
+	DisableHostDNSEntry bool
+}
+
+func (Mesh) isSpec()            {}
+func (Dataplane) isSpec()       {}
+func (ZoneIngress) isSpec()     {}
+func (ExternalService) isSpec() {}

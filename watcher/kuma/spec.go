@@ -1,0 +1,160 @@
+package kuma
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// readSpec reads the fields of a resource of a known type.
+func readSpec(typ string, o object) (Spec, error) {
+	switch typ {
+	case TypeMesh:
+		return Mesh{}, nil
+	case TypeDataplane:
+		return dataplane(o)
+	case TypeZoneIngress:
+		return zoneIngress(o)
+	case TypeExternalService:
+		return externalService(o)
+	}
+	return nil, fmt.Errorf("type %q is not read", typ)
+}
+
+func dataplane(o object) (Spec, error) {
+	networking, ok, err := o.object("networking")
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, errors.New("networking is missing: the document was cut short")
+	}
+	ingress, ok, err := networking.object("ingress")
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		available, err := availableServices(ingress)
+		if err != nil {
+			return nil, err
+		}
+		return Dataplane{Ingress: true, Available: available}, nil
+	}
+	list, err := networking.objects("inbound")
+	if err != nil {
+		return nil, err
+	}
+	dp := Dataplane{Inbound: make([]Inbound, len(list))}
+	for i, in := range list {
+		if dp.Inbound[i], err = inbound(in); err != nil {
+			return nil, err
+		}
+	}
+	return dp, nil
+}
+
+func inbound(o object) (Inbound, error) {
+	port, err := o.port("port")
+	if err != nil {
+		return Inbound{}, err
+	}
+	service, err := serviceTag(o)
+	if err != nil {
+		return Inbound{}, err
+	}
+	state, err := o.text("state")
+	if err != nil {
+		return Inbound{}, err
+	}
+	return Inbound{Port: port, Ignored: state == "Ignored", Service: service}, nil
+}
+
+// serviceTag returns the service among the tags of o, "" where there is none.
+func serviceTag(o object) (string, error) {
+	tags, _, err := o.object("tags")
+	if err != nil {
+		return "", err
+	}
+	return tags.text(vip.ServiceTag)
+}
+
+func zoneIngress(o object) (Spec, error) {
+	zone, err := o.text("zone")
+	if err != nil {
+		return nil, err
+	}
+	available, err := availableServices(o)
+	if err != nil {
+		return nil, err
+	}
+	return ZoneIngress{Zone: zone, Available: available}, nil
+}
+
+func availableServices(o object) ([]AvailableService, error) {
+	list, err := o.objects("availableServices")
+	if err != nil {
+		return nil, err
+	}
+	available := make([]AvailableService, len(list))
+	for i, item := range list {
+		mesh, err := item.text("mesh")
+		if err != nil {
+			return nil, err
+		}
+		if mesh == "" {
+			mesh = vip.DefaultMesh
+		}
+		if err := CheckMesh(mesh); err != nil {
+			return nil, fmt.Errorf("%smesh: %w", item.path, err)
+		}
+		service, err := serviceTag(item)
+		if err != nil {
+			return nil, err
+		}
+		available[i] = AvailableService{mesh, service}
+	}
+	return available, nil
+}
+
+func externalService(o object) (Spec, error) {
+	service, err := serviceTag(o)
+	if err != nil {
+		return nil, err
+	}
+	if service == "" {
+		return nil, fmt.Errorf("%stags has no %s, which names the service: add it", o.path, vip.ServiceTag)
+	}
+	networking, _, err := o.object("networking")
+	if err != nil {
+		return nil, err
+	}
+	address, err := networking.text("address")
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := hostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("%saddress: %w", networking.path, err)
+	}
+	disabled, err := networking.flag("disableHostDNSEntry")
+	if err != nil {
+		return nil, err
+	}
+	return ExternalService{Service: service, Host: host, Port: port, DisableHostDNSEntry: disabled}, nil
+}
+
+// hostPort reads the address of an ExternalService.
+func hostPort(address string) (string, uint16, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" {
+		return "", 0, fmt.Errorf("%.80q is not of the form HOST:PORT, as in httpbin.org:443", address)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%.80q: the port has to be a number from 1 to 65535", address)
+	}
+	return host, uint16(n), nil
+}
