@@ -69,6 +69,9 @@ func (c *content) setAside(path string, invalid []kuma.Invalid, before []watcher
 				c.resources = append(c.resources, r)
 			}
 		}
+		if !known && errors.Is(inv.Err, kuma.ErrForeign) {
+			continue // nothing of ours, then
+		}
 		state := "it is set aside"
 		if known {
 			state = "its last good version stays"

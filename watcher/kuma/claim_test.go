@@ -56,8 +56,8 @@ func TestResourcesGiveWhatKumaSays(t *testing.T) {
 		"an ingress of our zone": {"type: ZoneIngress\nname: x\nzone: default\navailableServices: [{mesh: m, tags: {kuma.io/service: s}}]", nil},
 		"an ingress of no zone":  {"type: ZoneIngress\nname: x\navailableServices: [{mesh: m, tags: {kuma.io/service: s}}]", nil},
 		"an old-style ingress, whatever its zone, without its inbounds": {
-			"type: Dataplane\nname: x\nmesh: m\nnetworking: {inbound: [{port: 1, tags: {kuma.io/service: ingress}}], ingress: {availableServices: [{mesh: n, tags: {kuma.io/service: s}}]}}",
-			[]string{"n 0:s 0 s service"},
+			"type: Dataplane\nname: x\nmesh: m\nnetworking: {inbound: [{port: 1, tags: {kuma.io/service: ingress}}], ingress: {availableServices: [{mesh: other, tags: {kuma.io/service: s}}]}}",
+			[]string{"other 0:s 0 s service"},
 		},
 		"an old-style ingress with nothing available": {
 			"type: Dataplane\nname: x\nmesh: m\nnetworking: {inbound: [{port: 1, tags: {kuma.io/service: ingress}}], ingress: {}}", nil,

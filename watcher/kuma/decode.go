@@ -1,12 +1,19 @@
 package kuma
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
 
 // maxNesting bounds Lists in Lists.
 const maxNesting = 4
+
+// ErrForeign marks a document of an unknown type that has no name. It is either
+// no resource at all, and then of no interest, or one that was cut short in the
+// very first line, "type: Dat". Only who knows what stood there before can
+// tell.
+var ErrForeign = errors.New("an unknown type and no name: the document was cut short, or is no resource")
 
 // Decode reads all resources of a stream, in its order. Documents that are not
 // valid resources are returned beside them. The error, which names a line,
@@ -61,6 +68,10 @@ func (d *decoder) mapping(o object, nesting int) {
 		return
 	}
 	if typ != "" {
+		if !known(typ) && o.m["name"] == nil {
+			d.set(ID{}, fmt.Errorf("%w: %.40q", ErrForeign, typ))
+			return
+		}
 		d.add(universal(o, typ))
 		return
 	}

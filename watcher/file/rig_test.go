@@ -1,0 +1,170 @@
+package file
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher"
+)
+
+// dp is a Dataplane of the default mesh with these services. All is quoted: y
+// and n are truth values in YAML.
+func dp(name string, services ...string) string {
+	s := "type: Dataplane\nname: \"" + name + "\"\nnetworking:\n  inbound:\n"
+	for _, svc := range services {
+		s += "  - {port: 80, tags: {kuma.io/service: \"" + svc + "\"}}\n"
+	}
+	return s
+}
+
+// table is what a receiver of batches has, for the default mesh: names with
+// their kind, and the other meshes by name.
+type table map[string]bool
+
+func (t table) String() string {
+	names := make([]string, 0, len(t))
+	for name := range t {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// apply applies b as the allocator does: an incomplete batch releases nothing.
+func (t table) apply(b vip.Batch) {
+	if b.Full && b.Incomplete == "" {
+		clear(t)
+	}
+	for _, u := range b.Meshes {
+		prefix := ""
+		if u.Mesh != vip.DefaultMesh {
+			prefix = u.Mesh + "/"
+			t[prefix] = true
+		}
+		for _, r := range u.Set {
+			t[prefix+r.Entry.Key().String()] = true
+		}
+		if b.Incomplete != "" {
+			continue
+		}
+		for _, k := range u.Drop {
+			delete(t, prefix+k.String())
+		}
+		if u.Gone {
+			for name := range t {
+				if strings.HasPrefix(name, prefix) {
+					delete(t, name)
+				}
+			}
+		}
+	}
+}
+
+// rig drives a directory by hand, on its own clock.
+type rig struct {
+	*testing.T
+	d     *directory
+	now   time.Time
+	table table
+	err   error // what the next batches are answered with
+}
+
+func newRig(t *testing.T) *rig {
+	return &rig{T: t, d: newDirectory("/d", "default", 2*time.Second), now: time.Unix(1e9, 0), table: table{}}
+}
+
+// started is a rig whose directory held these files from the start.
+func started(t *testing.T, files map[string]string) *rig {
+	r := newRig(t)
+	r.scan(files)
+	if got := r.step(); !strings.HasPrefix(got, "full") {
+		t.Fatalf("the first batch is %q", got)
+	}
+	return r
+}
+
+func (r *rig) after(d time.Duration) *rig { r.now = r.now.Add(d); return r }
+
+func (r *rig) write(path, text string) *rig {
+	r.d.content(r.now, path, []byte(text))
+	return r
+}
+
+func (r *rig) scan(files map[string]string) *rig {
+	var paths []string
+	for path := range files {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	r.d.list(r.now, paths, nil)
+	for _, path := range paths {
+		r.write(path, files[path])
+	}
+	return r
+}
+
+func (r *rig) remove(paths ...string) *rig {
+	for _, path := range paths {
+		r.d.absent(r.now, path)
+	}
+	return r
+}
+
+// step takes the batch that is due, applies it, and tells what kind it was.
+func (r *rig) step() string {
+	b, ok := r.d.step(r.now)
+	if !ok {
+		return ""
+	}
+	r.d.applied(r.now, b, r.err)
+	kind := "delta"
+	if b.Full {
+		kind = "full"
+	}
+	if b.Incomplete != "" {
+		kind += " incomplete"
+	}
+	if r.err != nil {
+		return kind + " refused"
+	}
+	r.table.apply(b)
+	return kind
+}
+
+// want steps and checks which kind of batch came and what the table has then.
+func (r *rig) want(kind, table string) {
+	r.Helper()
+	if got := r.step(); got != kind {
+		r.Errorf("batch %q, want %q", got, kind)
+	}
+	if got := r.table.String(); got != table {
+		r.Errorf("table %q, want %q", got, table)
+	}
+	if got := r.step(); got != "" && r.err == nil {
+		r.Errorf("one more batch: %q", got)
+	}
+}
+
+// problems checks what is wrong now, each by a part of its text, in order.
+func (r *rig) problems(want ...string) {
+	r.Helper()
+	s, _, _ := r.d.status()
+	if len(s.Problems) != len(want) {
+		r.Errorf("problems %q, want %d", s.Problems, len(want))
+		return
+	}
+	for i, p := range s.Problems {
+		if text := fmt.Sprintf("%s: %s", p.Place, p.What); !strings.Contains(text, want[i]) {
+			r.Errorf("problem %q, want one with %q", text, want[i])
+		}
+	}
+}
+
+func (r *rig) status() watcher.Status { s, _, _ := r.d.status(); return s }
+
+var errDisk = errors.New("disk full")
