@@ -72,7 +72,7 @@ func (w *watches) follow(root string, dirs []directoryEntry) (added bool) {
 		}
 		if err := w.notifier.Add(path); err != nil {
 			if path != parent {
-				w.err = fmt.Errorf("watching %s: %w", path, err)
+				w.err = fmt.Errorf("watching a directory: %w", err)
 			}
 			continue
 		}
