@@ -46,6 +46,8 @@ type Store struct {
 	path string
 	mu   sync.Mutex
 	db   *bolt.DB // nil once closed
+	// read is what Open has read, for the first Load.
+	read *allocator.State
 }
 
 // Open opens the store at path, or creates it with mode 0600 if there is no
@@ -72,19 +74,45 @@ func Open(path string, o Options) (s *Store, created bool, err error) {
 	if err := inspect(path); err != nil {
 		return nil, false, err
 	}
-	var db *bolt.DB
-	err = guard(func() (err error) {
-		db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: o.Timeout, NoSync: o.NoSync, FreelistType: bolt.FreelistMapType})
-		return err
-	})
+	state, err := readAll(path, o)
 	if err != nil {
-		return nil, false, translate(err)
-	}
-	if err := guard(func() error { return db.View(checkFormat) }); err != nil {
-		db.Close()
 		return nil, false, err
 	}
-	return &Store{path: path, db: db}, created, nil
+	db, err := openBolt(path, o, false)
+	if err != nil {
+		return nil, false, err
+	}
+	s = &Store{path: path, db: db, read: &state}
+	if rev, err := s.Revision(context.Background()); err != nil || rev != state.Meta.Revision {
+		s.read = nil // somebody had the file in between
+	}
+	return s, created, nil
+}
+
+// readAll reads the whole store through a read-only database. Whatever is
+// wrong with a page shows there, as an error: opened for writing, bbolt looks
+// for free pages in a goroutine of its own, where a bad page ends the process.
+func readAll(path string, o Options) (allocator.State, error) {
+	db, err := openBolt(path, o, true)
+	if err != nil {
+		return allocator.State{}, err
+	}
+	defer db.Close()
+	return load(context.Background(), db)
+}
+
+// openBolt opens the database. The list of free pages is not written with each
+// commit, for it grows with what was ever deleted, and a commit should cost
+// what it changes; it is found again by a scan when the file is opened.
+func openBolt(path string, o Options, readOnly bool) (db *bolt.DB, err error) {
+	err = guard(func() (err error) {
+		db, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout: o.Timeout, ReadOnly: readOnly, NoSync: o.NoSync,
+			NoFreelistSync: true, FreelistType: bolt.FreelistMapType,
+		})
+		return err
+	})
+	return db, translate(err)
 }
 
 // remedy says what an operator can do about an error of Open.
@@ -113,7 +141,7 @@ func create(path string, o Options) error {
 	}
 	tmp := path + ".new-" + rand.Text()
 	defer os.Remove(tmp)
-	db, err := bolt.Open(tmp, 0o600, &bolt.Options{Timeout: o.Timeout})
+	db, err := openBolt(tmp, o, false)
 	if err != nil {
 		return err
 	}
@@ -237,6 +265,6 @@ func (s *Store) Close() error {
 		return nil
 	}
 	err := s.db.Close()
-	s.db = nil
+	s.db, s.read = nil, nil
 	return err
 }

@@ -72,11 +72,11 @@ func inspectFile(f io.ReaderAt, size int64) error {
 	if m.highWater > uint64(size/pageSize) {
 		return fmt.Errorf("the file is cut short: %d bytes, want %d pages of %d", size, m.highWater, pageSize)
 	}
-	if m.freelist == noFreelist {
-		return errors.New("the file has no list of free pages")
-	}
 	if err := inspectPage(f, m, m.root, flagLeaf|flagBranch); err != nil {
 		return fmt.Errorf("root page: %w", err)
+	}
+	if m.freelist == noFreelist { // as we write it
+		return nil
 	}
 	if err := inspectPage(f, m, m.freelist, flagFreelist); err != nil {
 		return fmt.Errorf("list of free pages: %w", err)

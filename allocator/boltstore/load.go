@@ -18,11 +18,25 @@ func (s *Store) Load(ctx context.Context) (allocator.State, error) {
 	if err != nil {
 		return allocator.State{}, err
 	}
-	l := loader{ctx: ctx, rows: make(map[vip.Key]*vip.Row), aside: make(map[vip.Key]bool)}
-	if err := guard(func() error { return db.View(l.load) }); err != nil {
+	s.mu.Lock()
+	read := s.read
+	s.read = nil
+	s.mu.Unlock()
+	if read != nil {
+		return *read, nil
+	}
+	state, err := load(ctx, db)
+	if err != nil {
 		return allocator.State{}, fmt.Errorf("reading store %s: %w", s.path, err)
 	}
-	return l.state, nil
+	return state, nil
+}
+
+// load reads the whole of a database.
+func load(ctx context.Context, db *bolt.DB) (allocator.State, error) {
+	l := loader{ctx: ctx, rows: make(map[vip.Key]*vip.Row), aside: make(map[vip.Key]bool)}
+	err := guard(func() error { return db.View(l.load) })
+	return l.state, err
 }
 
 // loader collects a state from a read transaction.
@@ -34,6 +48,9 @@ type loader struct {
 }
 
 func (l *loader) load(tx *bolt.Tx) error {
+	if err := checkFormat(tx); err != nil {
+		return err
+	}
 	m, err := loadMeta(tx)
 	if err != nil {
 		return err
