@@ -15,10 +15,14 @@ type draft struct {
 	x     *Index
 	was   *zoneSet // the zones before the change
 	zones *zoneSet // and after it
-	edits map[vip.Key]*edit
+	edits []*edit
+	byRow map[*vip.Row]*edit // by the published row and by the new one
 	seats map[string]*seat
 	// unserved are the events of spellings that DNS cannot carry.
 	unserved []Event
+	// A first load has a million edits and seats: they come by the block.
+	editBlock []edit
+	seatBlock []seat
 }
 
 // edit is one entry's record before and after: nil where there is none.
@@ -28,31 +32,52 @@ type edit struct{ old, new *Record }
 type seat struct {
 	before *Record // who had it; nil: nobody
 	owner  claim   // who is to have it; its row is nil where nobody is
-	name   string  // the owner's own copy of the name
-	fell   losers  // came to the name, or had it, and lost it
-	left   bool    // a loser went away
+	lost   *lost   // nil where no loser came or went
 }
 
-func newDraft(x *Index, zones *zoneSet) *draft {
+// lost is what happened behind the owner of a name.
+type lost struct {
+	fell []claim // came to the name, or had it, and lost it
+	left bool    // a loser went away
+}
+
+// newDraft returns a draft for about n changes.
+func newDraft(x *Index, zones *zoneSet, n int) *draft {
 	return &draft{
 		x: x, was: x.zones.Load(), zones: zones,
-		edits: make(map[vip.Key]*edit), seats: make(map[string]*seat),
+		edits: make([]*edit, 0, n), byRow: make(map[*vip.Row]*edit, n), seats: make(map[string]*seat, 2*n),
 	}
 }
 
 // edit returns the edit of row's entry, which begins as no change.
 func (d *draft) edit(row *vip.Row) *edit {
-	key := row.Key()
-	e := d.edits[key]
-	if e == nil {
-		e = &edit{old: d.x.record(row)}
-		if e.old != nil {
-			r := *e.old
-			e.new = &r
+	if e := d.byRow[row]; e != nil {
+		return e
+	}
+	old := d.x.record(row)
+	if old != nil && old.Row != row {
+		if e := d.byRow[old.Row]; e != nil {
+			return e
 		}
-		d.edits[key] = e
+	}
+	e := next(&d.editBlock)
+	d.edits = append(d.edits, e)
+	d.byRow[row] = e
+	if old != nil {
+		r := *old
+		e.old, e.new = old, &r
+		d.byRow[old.Row] = e
 	}
 	return e
+}
+
+// next returns a new T out of a block of them.
+func next[T any](block *[]T) *T {
+	if len(*block) == cap(*block) {
+		*block = make([]T, 0, min(4*cap(*block)+2, 1024))
+	}
+	*block = (*block)[:len(*block)+1]
+	return &(*block)[len(*block)-1]
 }
 
 // seat returns the seat of name, which begins as it is published.
@@ -61,15 +86,24 @@ func (d *draft) seat(name string) *seat {
 	if s != nil {
 		return s
 	}
-	s = &seat{before: d.x.owner(name), name: name}
+	s = next(&d.seatBlock)
+	s.before = d.x.owner(name)
 	if s.before != nil {
 		s.owner = claim{s.before.Row, s.before.rankOf(name)}
-		if e := d.edits[s.before.Row.Key()]; e != nil && e.new != nil {
+		if e := d.byRow[s.before.Row]; e != nil && e.new != nil {
 			s.owner.row = e.new.Row
 		}
 	}
 	d.seats[name] = s
 	return s
+}
+
+// behind returns what happened behind the owner of the seat, to be added to.
+func (s *seat) behind() *lost {
+	if s.lost == nil {
+		s.lost = new(lost)
+	}
+	return s.lost
 }
 
 // update puts row in the place of old, another row of its entry, with the same
@@ -86,6 +120,7 @@ func (d *draft) update(old, row *vip.Row) {
 		}
 	}
 	e.new = r
+	d.byRow[row] = e
 }
 
 // depart takes row's entry away.
@@ -124,7 +159,7 @@ func (d *draft) enter(n named, row *vip.Row) {
 	case s.owner.row != nil && s.owner.compare(c) > 0:
 		d.fall(s, n.name, s.owner)
 	}
-	s.owner, s.name = c, n.name
+	s.owner = c
 }
 
 // withdraw takes the claim of row's entry to a name away; the next one has the
@@ -134,7 +169,7 @@ func (d *draft) withdraw(n named, row *vip.Row) {
 	if s.owner.row == nil || s.owner.compare(c) != 0 {
 		if l, ok := d.x.losers[n.name]; ok {
 			d.keep(n.name, l.drop(c))
-			s.left = true
+			s.behind().left = true
 		}
 		return
 	}
@@ -151,7 +186,8 @@ func (d *draft) promote(s *seat, name string) {
 }
 
 func (d *draft) fall(s *seat, name string, c claim) {
-	s.fell = append(s.fell, c)
+	l := s.behind()
+	l.fell = append(l.fell, c)
 	d.lose(name, c)
 }
 
@@ -174,7 +210,7 @@ func (d *draft) settle() {
 			}
 		}
 		if s.owner.row != nil {
-			d.edit(s.owner.row).new.set(named{s.name, s.owner.rank}, true)
+			d.edit(s.owner.row).new.set(named{name, s.owner.rank}, true)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (x *Index) Len() int { return int(x.records.Load()) }
 func (x *Index) Apply(changes []Change) []Event {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	d := newDraft(x, x.zones.Load())
+	d := newDraft(x, x.zones.Load(), len(changes))
 	for _, c := range changes {
 		if same(c) {
 			d.update(c.Old, c.New)

@@ -68,3 +68,108 @@ func TestBothSpellingsOfAServiceAnswer(t *testing.T) {
 		t.Errorf("PTR is %q", got)
 	}
 }
+
+func TestAnAncestorIsEmptyAndItsOtherChildrenAreNot(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"mesh."})
+	v := x.View(nil)
+	defer v.Close()
+	x.Apply(adds(row(t, "0:a.b", "240.0.0.1"), row(t, "2:api.payments.mesh", "240.0.0.2")))
+	wantForward(t, v, "a.b.mesh.", "mesh.", "0:a.b")
+	wantForward(t, v, "b.mesh.", "mesh.", "empty")
+	wantForward(t, v, "zz.b.mesh.", "mesh.", "none")
+	wantForward(t, v, "zz.a.b.mesh.", "mesh.", "none")
+	wantForward(t, v, "mesh.", "mesh.", "empty")
+	wantForward(t, v, "payments.mesh.", "mesh.", "empty")
+	wantForward(t, v, "b.mesh.", ".", "none")
+	wantForward(t, v, "payments.mesh.", ".", "empty")
+	wantForward(t, v, "a.b.mesh.", "other.", "none")
+}
+
+func TestNamesCompareWithoutCase(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"mesh."})
+	v := x.View(nil)
+	defer v.Close()
+	x.Apply(adds(row(t, "0:BaCkEnD_X", "240.0.0.1"), row(t, "1:HTTPbin.ORG", "240.0.0.2")))
+	wantForward(t, v, "backend.x.mesh.", "mesh.", "0:BaCkEnD_X")
+	wantForward(t, v, "httpbin.org.", ".", "1:HTTPbin.ORG")
+	if got := v.PTR(v.Reverse(netip.MustParseAddr("240.0.0.1")), []string{"mesh."}); got != "backend.x.mesh." {
+		t.Errorf("PTR is %q", got)
+	}
+}
+
+func TestInTheRootZoneOnlyHostsAndFQDNsAreServed(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"."})
+	v := x.View(nil)
+	defer v.Close()
+	x.Apply(adds(row(t, "0:google_com", "240.0.0.1"), row(t, "1:example.com", "240.0.0.2")))
+	wantForward(t, v, "google.com.", ".", "none")
+	wantForward(t, v, "example.com.", ".", "1:example.com")
+	wantForward(t, v, "com.", ".", "empty")
+	if got := v.PTR(v.Reverse(netip.MustParseAddr("240.0.0.1")), []string{"."}); got != "" {
+		t.Errorf("PTR of a service in the root zone is %q", got)
+	}
+}
+
+func TestAMovedAddressLeavesItsOldPTR(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"mesh."})
+	v := x.View(nil)
+	defer v.Close()
+	a1, b1 := row(t, "0:a", "240.0.0.1"), row(t, "0:b", "240.0.1.1")
+	x.Apply(adds(a1, b1))
+	a2, b2 := row(t, "0:a", "240.0.1.1"), row(t, "0:b", "240.2.0.1")
+	if ev := x.Apply([]Change{{a1, a2}, {b1, b2}}); len(ev) != 0 {
+		t.Errorf("events %v", ev)
+	}
+	for addr, want := range map[string]*vip.Row{"240.0.0.1": nil, "240.0.1.1": a2, "240.2.0.1": b2} {
+		r := v.Reverse(netip.MustParseAddr(addr))
+		if r == nil && want != nil || r != nil && r.Row != want {
+			t.Errorf("Reverse(%s) is %v, want %v", addr, r, want)
+		}
+	}
+	if v.Below(netip.MustParsePrefix("240.0.0.0/24")) {
+		t.Error("the old address still counts below its prefix")
+	}
+	if x.Len() != 2 {
+		t.Errorf("Len is %d", x.Len())
+	}
+}
+
+func TestAnEntryThatWaitsClaimsNothing(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"mesh."})
+	v := x.View(nil)
+	defer v.Close()
+	waits := row(t, "0:a.b", "")
+	x.Apply(adds(waits, row(t, "0:a_b", "240.0.0.1")))
+	wantForward(t, v, "a.b.mesh.", "mesh.", "0:a_b")
+	ev := x.Apply([]Change{{waits, row(t, "0:a.b", "240.0.0.2")}})
+	wantForward(t, v, "a.b.mesh.", "mesh.", "0:a.b")
+	if len(ev) != 1 || ev[0].Kind != NameMoved {
+		t.Errorf("events %v", ev)
+	}
+}
+
+// Renaming or deleting one of many names changes no other one's record.
+func TestARenameTouchesNoOtherRecord(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"mesh."})
+	v := x.View(nil)
+	defer v.Close()
+	one, two := row(t, "0:one_x", "240.0.0.1"), row(t, "0:two_x", "240.0.0.2")
+	x.Apply(adds(one, two))
+	kept := v.Reverse(two.V4)
+	x.Apply([]Change{{Old: one}, {New: row(t, "0:uno_x", "240.0.0.3")}})
+	if r, _ := v.Forward("two.x.mesh.", "mesh."); r != kept || v.Reverse(two.V4) != kept {
+		t.Error("the other entry has a new record")
+	}
+}

@@ -16,7 +16,9 @@ const (
 func (d *draft) outcome(was, is map[overlap]sides) []Event {
 	events := d.unserved
 	for name, s := range d.seats {
-		events = d.seatEvents(events, name, s)
+		if s.before != nil || s.lost != nil || d.was.reserves(name) {
+			events = d.seatEvents(events, name, s)
+		}
 	}
 	for o, after := range is {
 		events = d.addOverlap(events, o, was[o], after)
@@ -41,6 +43,10 @@ func (d *draft) addOverlap(events []Event, o overlap, was, is sides) []Event {
 // seatEvents adds what became of one name among the claims of its own sort.
 func (d *draft) seatEvents(events []Event, name string, s *seat) []Event {
 	owner := s.owner.row
+	var behind lost
+	if s.lost != nil {
+		behind = *s.lost
+	}
 	var had, has vip.Key
 	if s.before != nil {
 		had = s.before.Row.Key()
@@ -53,14 +59,14 @@ func (d *draft) seatEvents(events []Event, name string, s *seat) []Event {
 	case s.before != nil && had != has:
 		events = append(events, Event{
 			Kind: NameMoved, Name: name, Entry: owner.Entry, Other: s.before.Row.Entry,
-			Reason: d.moveReason(name, s, had),
+			Reason: moveReason(s, behind.fell, had),
 		})
 	case s.before == nil && d.was.reserves(name):
 		events = append(events, Event{Kind: NameMoved, Name: name, Entry: owner.Entry, Reason: unreservedReason})
-	case s.before != nil && s.left && !d.x.disputed(name, d.zones):
+	case s.before != nil && behind.left && !d.x.disputed(name, d.zones):
 		events = append(events, Event{Kind: NameFree, Name: name, Entry: owner.Entry})
 	}
-	for _, c := range s.fell {
+	for _, c := range behind.fell {
 		switch {
 		case owner == nil:
 			events = append(events, Event{Kind: NameLost, Name: name, Entry: c.row.Entry, Reason: reservedReason})
@@ -73,9 +79,10 @@ func (d *draft) seatEvents(events []Event, name string, s *seat) []Event {
 	return events
 }
 
-// moveReason says why the entry with key had lost a name that it had.
-func (d *draft) moveReason(name string, s *seat, had vip.Key) string {
-	for _, c := range s.fell {
+// moveReason says why the entry with key had lost a name that it had, where
+// fell are those that lost it to another's claim.
+func moveReason(s *seat, fell []claim, had vip.Key) string {
+	for _, c := range fell {
 		if c.row.Key() == had {
 			return before(s.owner, c)
 		}

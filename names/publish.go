@@ -17,11 +17,9 @@ type addrMove struct {
 // moves returns all that readers are to see of the draft. An address that goes
 // from one entry to another is two moves.
 func (d *draft) moves() ([]nameMove, []addrMove) {
-	var (
-		ns  []nameMove
-		as  []addrMove
-		buf [2]string
-	)
+	var buf [2]string
+	ns := make([]nameMove, 0, max(len(d.seats), len(d.edits)))
+	as := make([]addrMove, 0, len(d.edits))
 	for _, e := range d.edits {
 		for _, name := range e.new.names(buf[:0]) {
 			ns = append(ns, nameMove{name, d.x.owner(name), e.new})

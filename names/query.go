@@ -33,9 +33,10 @@ func (r Result) String() string {
 }
 
 // Forward looks name up: a full name in lower case, inside zone, which is the
-// longest of the server block's zones that covers it. The record is nil unless
-// the result is [Found]. Of the apex's own ns.dns below a zone it knows
-// nothing: the caller answers that first.
+// longest of the server block's zones that covers it and one of
+// [Index.SetZones]. The record is nil unless the result is [Found]. Of the
+// apex's own ns.dns below a zone it knows nothing: the caller answers that, and
+// its ancestor dns, first.
 func (v *View) Forward(name, zone string) (*Record, Result) {
 	x := v.x
 	taken := false // an absolute claim has the name, if a hidden one

@@ -18,7 +18,7 @@ func (x *Index) SetZones(zones []string) []Event {
 		return nil
 	}
 	was := x.clashes(last)
-	d := newDraft(x, next)
+	d := newDraft(x, next, 0)
 	for _, name := range last.reserved() {
 		if !next.reserves(name) {
 			d.promote(d.seat(name), name)
