@@ -257,8 +257,12 @@ func (a *Allocator) commit(ctx context.Context, d *Delta) error {
 	parts := d.split(a.t.meta, chunkRows)
 	progress := newProgress(a.cfg.Logger, len(d.Rows))
 	for i := range parts {
+		// A part once begun is finished: its outcome must be known.
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("stopped after %d of %d rows: %w", i*chunkRows, len(d.Rows), err)
+		}
 		begin := time.Now()
-		if err := a.store.Commit(ctx, parts[i]); err != nil {
+		if err := a.store.Commit(context.WithoutCancel(ctx), parts[i]); err != nil {
 			if !errors.Is(err, ErrConflict) {
 				a.doubt = &parts[i]
 			}

@@ -28,6 +28,8 @@
 //	cooldown.go  released addresses in the order in which they may be reused
 //	hold.go      releases that are held back
 //	store.go     what a store must do
+//	split.go     large deltas as several transactions
+//	adopt.go     rows of another table taken over into an empty one
 //	check.go     the invariants, as code
 //	allocator.go the thin shell: one batch, one plan, one commit, one callback
 //
