@@ -177,9 +177,10 @@ func (d *draft) withdraw(n named, row *vip.Row) {
 	d.promote(s, n.name)
 }
 
-// promote gives a name that nobody has to the first of its losers.
+// promote gives a name that nobody has, and that is not reserved, to the first
+// of its losers.
 func (d *draft) promote(s *seat, name string) {
-	if l := d.x.losers[name]; len(l) > 0 && !d.zones.reserves(name) {
+	if l := d.x.losers[name]; len(l) > 0 {
 		s.owner = l[0]
 		d.keep(name, l.drop(l[0]))
 	}

@@ -145,6 +145,11 @@ func (m *model) step(t *rapid.T, change func() []Event) {
 			continue
 		}
 		told[ev.Name] = true
+		lost := holds(is[ev.Name], ev.Entry.String())
+		if lost != (ev.Kind == NameLost) || ev.Kind == NameFree && len(is[ev.Name]) > 0 ||
+			lost && vip.Fold(is[ev.Name][0]) != vip.Fold(ev.Other.String()) {
+			t.Fatalf("%v is not so: %q", ev, is[ev.Name])
+		}
 		if keysOf(was[ev.Name]) == keysOf(is[ev.Name]) && wasOwners[ev.Name] != nil && m.owners[ev.Name] != nil &&
 			wasOwners[ev.Name].Key() == m.owners[ev.Name].Key() {
 			t.Fatalf("event without a change: %v\nconflict before %q, after %q", ev, was[ev.Name], is[ev.Name])

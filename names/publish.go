@@ -61,7 +61,7 @@ func (d *draft) publish() {
 	x := d.x
 	ns, as := d.moves()
 	for _, m := range as {
-		if m.new == nil && x.at(m.addr) == m.old {
+		if m.new == nil {
 			x.put(m.addr, nil)
 		}
 	}
