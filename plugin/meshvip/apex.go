@@ -43,12 +43,11 @@ func newApex(b BlockConfig, cooldown time.Duration) apex {
 	return a
 }
 
-// soa returns the SOA record of z under the given owner name.
-func (a *apex) soa(z *zone, owner string, ttl, serial uint32) dns.SOA {
+// soa returns the SOA record of z but for its header.
+func (a *apex) soa(z *zone, serial uint32) dns.SOA {
 	return dns.SOA{
-		Hdr:     dns.RR_Header{Name: owner, Rrtype: dns.TypeSOA, Class: dns.ClassINET, Ttl: ttl},
-		Ns:      z.nsName(),
-		Mbox:    below("hostmaster.", z.name),
+		Ns:      z.server,
+		Mbox:    z.mailbox,
 		Serial:  serial,
 		Refresh: soaRefresh,
 		Retry:   soaRetry,

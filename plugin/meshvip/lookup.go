@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meshvip/coredns-meshvip/names"
+	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/miekg/dns"
 )
 
@@ -34,8 +35,8 @@ type node struct {
 	apex bool
 	// server: A and AAAA of the name server itself.
 	server bool
-	// v4 and v6 are the addresses of the entry that owns the name, if any.
-	v4, v6 netip.Addr
+	// row is of the entry that owns the name, nil if none does.
+	row *vip.Row
 	// ptr is the name that an address has, or empty.
 	ptr string
 }
@@ -67,7 +68,7 @@ func (n *node) findForward(v *names.View, name, zone string) {
 	switch found {
 	case names.Found:
 		n.exists = true
-		n.v4, n.v6 = rec.Row.V4, rec.Row.V6
+		n.row = rec.Row
 	case names.Empty:
 		n.exists = true
 	}
@@ -95,9 +96,9 @@ func (n *node) result(qtype uint16, ns []netip.Addr) result {
 	has := false
 	switch qtype {
 	case dns.TypeA:
-		has = n.v4.IsValid() || n.server && hasFamily(ns, true)
+		has = n.row != nil && n.row.V4.IsValid() || n.server && hasFamily(ns, true)
 	case dns.TypeAAAA:
-		has = n.v6.IsValid() || n.server && hasFamily(ns, false)
+		has = n.row != nil && n.row.V6.IsValid() || n.server && hasFamily(ns, false)
 	case dns.TypePTR:
 		has = n.ptr != ""
 	case dns.TypeSOA, dns.TypeNS:

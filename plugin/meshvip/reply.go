@@ -37,7 +37,8 @@ type soaReply struct {
 	rr dns.SOA
 }
 
-// to makes r an authoritative reply to q.
+// to makes r an authoritative reply to q. Fields are set one by one, here and
+// below: copying whole structs into fresh memory is what a reply's time goes to.
 func (r *reply) to(q *dns.Msg) {
 	r.Id = q.Id
 	r.Response = true
@@ -45,12 +46,20 @@ func (r *reply) to(q *dns.Msg) {
 	r.Authoritative = true
 	r.RecursionDesired = q.RecursionDesired
 	r.CheckingDisabled = q.CheckingDisabled
-	r.question[0] = q.Question[0]
+	asked := &q.Question[0]
+	r.question[0].Name = asked.Name
+	r.question[0].Qtype = asked.Qtype
+	r.question[0].Qclass = asked.Qclass
 	r.Question = r.question[:]
 }
 
-// one returns the section that holds the record rr alone.
-func (r *reply) one(rr dns.RR) []dns.RR {
+// one returns the section that holds the record rr alone. Its header gets the
+// name that was asked for, in the client's own spelling.
+func (r *reply) one(rr dns.RR, hdr *dns.RR_Header, rrtype uint16, ttl uint32) []dns.RR {
+	hdr.Name = r.question[0].Name
+	hdr.Rrtype = rrtype
+	hdr.Class = dns.ClassINET
+	hdr.Ttl = ttl
 	r.record[0] = rr
 	return r.record[:]
 }
@@ -61,58 +70,57 @@ func (a *apex) reply(q *dns.Msg, z *zone, n *node, res result, serial uint32) *d
 	if res != success {
 		return a.negativeReply(q, z, res, serial)
 	}
-	hdr := dns.RR_Header{
-		Name:   q.Question[0].Name, // in the client's own spelling
-		Rrtype: q.Question[0].Qtype,
-		Class:  dns.ClassINET,
-		Ttl:    a.ttl,
+	switch qtype := q.Question[0].Qtype; {
+	case qtype == dns.TypeA && n.row != nil:
+		m := new(aReply)
+		m.to(q)
+		m.octets = n.row.V4.As4()
+		m.rr.A = m.octets[:]
+		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
+		return &m.Msg
+	case qtype == dns.TypeAAAA && n.row != nil:
+		m := new(aaaaReply)
+		m.to(q)
+		m.octets = n.row.V6.As16()
+		m.rr.AAAA = m.octets[:]
+		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
+		return &m.Msg
+	case qtype == dns.TypePTR:
+		m := new(ptrReply)
+		m.to(q)
+		m.rr.Ptr = n.ptr
+		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
+		return &m.Msg
+	case qtype == dns.TypeSOA:
+		m := &soaReply{rr: a.soa(z, serial)}
+		m.to(q)
+		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
+		return &m.Msg
+	case qtype == dns.TypeNS:
+		m := new(reply)
+		m.to(q)
+		ns := &dns.NS{Ns: z.server}
+		m.Answer = m.one(ns, &ns.Hdr, qtype, a.ttl)
+		m.Extra = append(a.addresses(ns.Ns, dns.TypeA), a.addresses(ns.Ns, dns.TypeAAAA)...)
+		return &m.Msg
+	default: // the name server's own address
+		m := new(reply)
+		m.to(q)
+		m.Answer = a.addresses(q.Question[0].Name, qtype)
+		return &m.Msg
 	}
-	switch {
-	case hdr.Rrtype == dns.TypeA && n.v4.IsValid():
-		m := &aReply{octets: n.v4.As4()}
-		m.to(q)
-		m.rr = dns.A{Hdr: hdr, A: m.octets[:]}
-		m.Answer = m.one(&m.rr)
-		return &m.Msg
-	case hdr.Rrtype == dns.TypeAAAA && n.v6.IsValid():
-		m := &aaaaReply{octets: n.v6.As16()}
-		m.to(q)
-		m.rr = dns.AAAA{Hdr: hdr, AAAA: m.octets[:]}
-		m.Answer = m.one(&m.rr)
-		return &m.Msg
-	case hdr.Rrtype == dns.TypePTR:
-		m := &ptrReply{rr: dns.PTR{Hdr: hdr, Ptr: n.ptr}}
-		m.to(q)
-		m.Answer = m.one(&m.rr)
-		return &m.Msg
-	case hdr.Rrtype == dns.TypeSOA:
-		m := &soaReply{rr: a.soa(z, hdr.Name, a.ttl, serial)}
-		m.to(q)
-		m.Answer = m.one(&m.rr)
-		return &m.Msg
-	}
-	m := new(reply)
-	m.to(q)
-	if hdr.Rrtype == dns.TypeNS {
-		ns := z.nsName()
-		m.Answer = m.one(&dns.NS{Hdr: hdr, Ns: ns})
-		m.Extra = append(a.addresses(ns, dns.TypeA), a.addresses(ns, dns.TypeAAAA)...)
-	} else {
-		m.Answer = a.addresses(hdr.Name, hdr.Rrtype)
-	}
-	return &m.Msg
 }
 
 // negativeReply returns NXDOMAIN or NODATA with the zone's SOA, whose TTL says
 // how long a resolver may keep it (RFC 2308, 3 and 5).
 func (a *apex) negativeReply(q *dns.Msg, z *zone, res result, serial uint32) *dns.Msg {
-	name := q.Question[0].Name
-	owner := name[len(name)-len(z.name):]
-	m := &soaReply{rr: a.soa(z, owner, min(a.negative, a.ttl), serial)}
+	m := &soaReply{rr: a.soa(z, serial)}
 	m.to(q)
 	if res == nxdomain {
 		m.Rcode = dns.RcodeNameError
 	}
-	m.Ns = m.one(&m.rr)
+	m.Ns = m.one(&m.rr, &m.rr.Hdr, dns.TypeSOA, min(a.negative, a.ttl))
+	name := q.Question[0].Name
+	m.rr.Hdr.Name = name[len(name)-len(z.name):]
 	return &m.Msg
 }

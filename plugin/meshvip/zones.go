@@ -15,14 +15,19 @@ type zone struct {
 	// prefix is the range of a reverse zone, and the zero Prefix of a forward
 	// one.
 	prefix netip.Prefix
+	// server is the name of the zone's name server, which is reserved, and
+	// mailbox the address of who answers for the zone (RFC 1035, 3.3.13).
+	server, mailbox string
 	// parent is the nearest reverse zone that this one lies in, nil if none.
 	parent *zone
 	// requests counts by server and result.
 	requests counters
 }
 
-// nsName returns the name of the zone's name server. It is reserved.
-func (z *zone) nsName() string { return below("ns.dns.", z.name) }
+// newZone returns the zone called name, whose range is p if it is a reverse one.
+func newZone(name string, p netip.Prefix) *zone {
+	return &zone{name: name, prefix: p, server: below("ns.dns.", name), mailbox: below("hostmaster.", name)}
+}
 
 // below returns the name of labels, which end in a dot, below zone.
 func below(labels, zone string) string {
@@ -51,17 +56,17 @@ type zoneSet struct {
 func newZoneSet(forward []string, listed, pools []netip.Prefix) *zoneSet {
 	s := &zoneSet{pools: pools, ns: make(map[string]struct{}), empty: make(map[string]struct{})}
 	for _, name := range forward {
-		s.forward = append(s.forward, &zone{name: name})
+		s.forward = append(s.forward, newZone(name, netip.Prefix{}))
 	}
 	slices.SortStableFunc(s.forward, func(a, b *zone) int { return cmp.Compare(len(b.name), len(a.name)) })
 	for _, p := range reverseRanges(listed, pools) {
-		s.reverse = append(s.reverse, &zone{name: reverseZone(p), prefix: p})
+		s.reverse = append(s.reverse, newZone(reverseZone(p), p))
 	}
 	for i, z := range s.reverse {
 		z.parent = enclosing(s.reverse[:i], z.prefix)
 	}
 	for _, z := range slices.Concat(s.forward, s.reverse) {
-		s.ns[z.nsName()] = struct{}{}
+		s.ns[z.server] = struct{}{}
 		s.empty[below("dns.", z.name)] = struct{}{}
 		s.addAncestors(z.name)
 	}
@@ -116,14 +121,18 @@ func (s *zoneSet) match(name string) (*zone, reverseName) {
 func enclosing(zones []*zone, p netip.Prefix) *zone {
 	// The last zone that does not come after p is inside the one that is looked
 	// for, or is it: whatever lies between them in this order lies in it.
-	i, found := slices.BinarySearchFunc(zones, p, func(z *zone, p netip.Prefix) int { return compareRanges(z.prefix, p) })
-	if found {
-		return zones[i]
+	low, high := 0, len(zones)
+	for low < high {
+		if mid := (low + high) / 2; compareRanges(zones[mid].prefix, p) > 0 {
+			high = mid
+		} else {
+			low = mid + 1
+		}
 	}
-	if i == 0 {
+	if low == 0 {
 		return nil
 	}
-	for z := zones[i-1]; z != nil; z = z.parent {
+	for z := zones[low-1]; z != nil; z = z.parent {
 		if z.prefix.Bits() <= p.Bits() && z.prefix.Contains(p.Addr()) {
 			return z
 		}
