@@ -72,6 +72,24 @@ func TestAbsoluteAgainstRelativeIsReportedPerZone(t *testing.T) {
 	wantLines(t, x.Apply([]Change{{Old: service}}), "name a.mesh. is no longer disputed: 2:a.mesh has it")
 }
 
+func TestANameIsFreeOnlyWhenNobodyElseClaimsIt(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"mesh."})
+	service, host, fqdn := row(t, "0:a", "240.0.0.1"), row(t, "1:a.mesh", "240.0.0.2"), row(t, "2:a.mesh", "240.0.0.3")
+	const free = "name a.mesh. is no longer disputed: 2:a.mesh has it"
+	for _, goes := range [][2]*vip.Row{{service, host}, {host, service}} {
+		x.Apply(adds(service, host, fqdn))
+		want := []Conflict{{Name: "a.mesh.", Winner: fqdn.Entry, Losers: []vip.Entry{host.Entry, service.Entry}}}
+		if diff := cmp.Diff(want, x.Conflicts()); diff != "" {
+			t.Errorf("conflicts (-want +got):\n%s", diff)
+		}
+		wantLines(t, x.Apply([]Change{{Old: goes[0]}}))
+		wantLines(t, x.Apply([]Change{{Old: goes[1]}}), free)
+		wantLines(t, x.Apply([]Change{{Old: fqdn}}))
+	}
+}
+
 func TestTheNameServersNameIsNoEntrys(t *testing.T) {
 	t.Parallel()
 	x := NewIndex()

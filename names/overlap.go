@@ -91,7 +91,7 @@ func (x *Index) clashes(zones *zoneSet) map[overlap]sides {
 	return all
 }
 
-// overlapEvents says what became of an overlap.
+// overlapEvent says what became of an overlap, if an operator wants to know.
 func overlapEvent(o overlap, was, is sides) (Event, bool) {
 	const why = "a host or an fqdn comes before a service"
 	ev := Event{Name: o.name, Entry: is.relative.entry(), Other: is.absolute.entry()}
