@@ -38,4 +38,6 @@ import (
 	_ "github.com/coredns/coredns/plugin/transfer"
 	_ "github.com/coredns/coredns/plugin/view"
 	_ "github.com/coredns/coredns/plugin/whoami"
+
+	_ "github.com/meshvip/coredns-meshvip/plugin/meshvip"
 )

@@ -1,0 +1,71 @@
+package meshvip
+
+import (
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/watcher"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// runtimeMetrics sets one runtime's metrics.
+type runtimeMetrics struct {
+	store                                             string // the label
+	entries, exhausted, conflicts, held, serial, sync prometheus.Gauge
+	lost                                              prometheus.Gauge
+	allocations, releases, sourceErrors               prometheus.Counter
+	commits                                           prometheus.Observer
+}
+
+func newRuntimeMetrics(s StoreConfig) runtimeMetrics {
+	label := s.Path
+	if label == "" {
+		label = s.Kind
+	}
+	return runtimeMetrics{
+		store:        label,
+		entries:      entriesGauge.WithLabelValues(label),
+		exhausted:    exhausted.WithLabelValues(label),
+		conflicts:    conflicts.WithLabelValues(label),
+		held:         heldReleases.WithLabelValues(label),
+		serial:       serialGauge.WithLabelValues(label),
+		sync:         lastSync.WithLabelValues(label),
+		lost:         storeLost.WithLabelValues(label),
+		allocations:  allocations.WithLabelValues(label),
+		releases:     releases.WithLabelValues(label),
+		sourceErrors: sourceErrors.WithLabelValues(label),
+		commits:      commitDuration.WithLabelValues(label),
+	}
+}
+
+// commit counts one commit.
+func (m *runtimeMetrics) commit(c allocator.Commit) {
+	m.commits.Observe(c.Took.Seconds())
+	m.serial.Set(float64(c.Meta.Serial))
+}
+
+// report counts what a batch did.
+func (m *runtimeMetrics) report(r allocator.Report) {
+	m.allocations.Add(float64(r.Allocated + r.Returned))
+	m.releases.Add(float64(r.Released))
+}
+
+// stats shows the state of the table.
+func (m *runtimeMetrics) stats(s allocator.Stats) {
+	m.entries.Set(float64(s.Entries))
+	m.exhausted.Set(float64(s.Waiting))
+	m.held.Set(float64(s.Held))
+	m.serial.Set(float64(s.Meta.Serial))
+	for _, p := range s.Pools {
+		pool := p.Prefix.String()
+		poolSize.WithLabelValues(m.store, pool).Set(float64(p.Size))
+		poolUsed.WithLabelValues(m.store, pool).Set(float64(p.Live))
+		poolCooling.WithLabelValues(m.store, pool).Set(float64(p.Released))
+	}
+}
+
+// source shows how a source fares, and what has gone wrong since last.
+func (m *runtimeMetrics) source(last, now watcher.Status) {
+	m.sourceErrors.Add(float64(now.Errors - last.Errors))
+	if !now.LastSync.IsZero() {
+		m.sync.Set(float64(now.LastSync.Unix()))
+	}
+}

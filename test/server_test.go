@@ -1,0 +1,282 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+// patience bounds every wait of these tests. It is only reached when something
+// is broken.
+const patience = 60 * time.Second
+
+// top is the top of the repository.
+var top = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(file))
+}()
+
+// binary builds cmd/coredns once for all tests, under the race detector if
+// MESHVIP_TEST_RACE is set.
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "meshvip-test")
+	if err != nil {
+		return "", err
+	}
+	buildDir = dir
+	path := filepath.Join(dir, "coredns")
+	args := []string{"build", "-buildvcs=false"}
+	if os.Getenv("MESHVIP_TEST_RACE") != "" {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "-o", path, "./cmd/coredns")...)
+	cmd.Dir = top
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building cmd/coredns: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// buildDir is what binary made, for TestMain to remove.
+var buildDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if buildDir != "" {
+		os.RemoveAll(buildDir)
+	}
+	os.Exit(code)
+}
+
+// server is a running CoreDNS.
+type server struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	addr string // where it answers
+	log  *syncBuffer
+	done chan struct{} // closed when the process has ended
+	err  error         // what Wait returned, after done
+}
+
+// syncBuffer is a buffer that a process writes and a test reads.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// freePort returns a port of 127.0.0.1 that is free for TCP and UDP now.
+func freePort(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := net.ListenPacket("udp", l.Addr().String())
+		l.Close()
+		if err == nil {
+			p.Close()
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			return port
+		}
+	}
+	t.Fatal("no port is free for both TCP and UDP")
+	return ""
+}
+
+// launch starts the binary in dir with the given Corefile, which it writes to
+// dir/Corefile, and does not wait for anything. addr is where the Corefile
+// lets it answer.
+func launch(t testing.TB, dir, corefile, addr string) *server {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "Corefile"), []byte(corefile), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t: t, addr: addr, log: new(syncBuffer), done: make(chan struct{})}
+	s.cmd = exec.Command(bin, "-conf", "Corefile")
+	s.cmd.Dir = dir
+	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		s.err = s.cmd.Wait()
+		close(s.done)
+	}()
+	t.Cleanup(func() {
+		s.kill()
+		if t.Failed() {
+			t.Logf("the server printed:\n%s", tail(s.log.String(), 60))
+		}
+	})
+	return s
+}
+
+// start launches and waits until it answers for zone's SOA with NOERROR.
+func start(t testing.TB, dir, corefile, addr, zone string) *server {
+	t.Helper()
+	s := launch(t, dir, corefile, addr)
+	s.wait("the SOA of "+zone, func() bool {
+		r, err := s.query(zone, dns.TypeSOA)
+		return err == nil && r.Rcode == dns.RcodeSuccess && len(r.Answer) == 1
+	})
+	return s
+}
+
+// kill ends the process with SIGKILL and waits for its end.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill() // it may have ended already
+	<-s.done
+}
+
+// stop ends the process with SIGTERM and waits for its end.
+func (s *server) stop() {
+	s.t.Helper()
+	s.signal(syscall.SIGTERM)
+	select {
+	case <-s.done:
+	case <-time.After(patience):
+		s.t.Fatal("the server did not end on SIGTERM")
+	}
+}
+
+func (s *server) signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// wait polls until cond holds, and fails the test if the server ends or time
+// runs out before.
+func (s *server) wait(what string, cond func() bool) {
+	s.t.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-s.done:
+			s.t.Fatalf("waiting for %s: the server has ended: %v", what, s.err)
+		case <-deadline.C:
+			s.t.Fatalf("waited in vain for %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+// query asks one question over UDP.
+func (s *server) query(name string, qtype uint16) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	m := new(dns.Msg).SetQuestion(dns.Fqdn(name), qtype)
+	r, _, err := new(dns.Client).ExchangeContext(ctx, m, s.addr)
+	return r, err
+}
+
+// ask is query that must be answered; it is tried again where UDP loses it.
+func (s *server) ask(name string, qtype uint16) *dns.Msg {
+	s.t.Helper()
+	var r *dns.Msg
+	s.wait("an answer to "+name, func() bool {
+		var err error
+		r, err = s.query(name, qtype)
+		return err == nil
+	})
+	return r
+}
+
+// addr4 returns the A record of name, the zero Addr if there is none.
+func (s *server) addr4(name string) netip.Addr {
+	s.t.Helper()
+	r := s.ask(name, dns.TypeA)
+	for _, rr := range r.Answer {
+		if a, ok := rr.(*dns.A); ok {
+			addr, _ := netip.AddrFromSlice(a.A.To4())
+			return addr
+		}
+	}
+	return netip.Addr{}
+}
+
+// ptr returns the PTR of addr, "" if there is none.
+func (s *server) ptr(addr netip.Addr) string {
+	s.t.Helper()
+	rev, err := dns.ReverseAddr(addr.String())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, rr := range s.ask(rev, dns.TypePTR).Answer {
+		if p, ok := rr.(*dns.PTR); ok {
+			return p.Ptr
+		}
+	}
+	return ""
+}
+
+// resolves waits until name has an address, and returns it.
+func (s *server) resolves(name string) (addr netip.Addr) {
+	s.t.Helper()
+	s.wait(name+" to resolve", func() bool {
+		addr = s.addr4(name)
+		return addr.IsValid()
+	})
+	return addr
+}
+
+// logged waits until the server has printed text.
+func (s *server) logged(text string) {
+	s.t.Helper()
+	s.wait(fmt.Sprintf("%q in the log", text), func() bool { return strings.Contains(s.log.String(), text) })
+}
+
+// tail returns the last n lines of s.
+func tail(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// write writes a file below dir, by way of a rename.
+func write(t testing.TB, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".tmp", []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		t.Fatal(err)
+	}
+}
