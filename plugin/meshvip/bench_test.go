@@ -26,7 +26,8 @@ func benchRows(n int) []*vip.Row {
 	rows := make([]*vip.Row, n)
 	for i := range rows {
 		addr := netip.AddrFrom4([4]byte{240, byte(i >> 16), byte(i >> 8), byte(i)})
-		rows[i] = row(fmt.Sprintf("0:service-%d_namespace-%d_svc_8080", i, i%97), addr.String(), fmt.Sprintf("mesh-%d", i%10))
+		addr6 := netip.AddrFrom16([16]byte{0xfd, 0, 0x6d, 0x76, 13: byte(i >> 16), 14: byte(i >> 8), 15: byte(i)})
+		rows[i] = row(fmt.Sprintf("0:service-%d_namespace-%d_svc_8080", i, i%97), addr.String()+" "+addr6.String(), fmt.Sprintf("mesh-%d", i%10))
 	}
 	return rows
 }
@@ -47,7 +48,8 @@ func hostsOf(b *testing.B, v *names.View, rows []*vip.Row) plugin.Handler {
 	}
 	w := bufio.NewWriter(f)
 	for _, r := range rows {
-		fmt.Fprintf(w, "%v %s\n", r.V4, benchName(v, r))
+		name := benchName(v, r)
+		fmt.Fprintf(w, "%v %s\n%v %s\n", r.V4, name, r.V6, name)
 	}
 	if err := w.Flush(); err != nil {
 		b.Fatal(err)
@@ -88,7 +90,7 @@ func BenchmarkServeDNS(b *testing.B) {
 	for _, size := range []int{10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("names=%d", size), func(b *testing.B) {
 			rows := benchRows(size)
-			ours, _, x := setup{rows: rows, pools: []string{"240.0.0.0/8"}}.handler(b)
+			ours, _, x := fixture{rows: rows, pools: []string{"240.0.0.0/8", "fd00:6d76::/64"}}.handler(b)
 			v := x.View(nil)
 			defer v.Close()
 			peer := hostsOf(b, v, rows)
@@ -97,14 +99,18 @@ func BenchmarkServeDNS(b *testing.B) {
 			byType := map[string][]*dns.Msg{}
 			for i := range questions {
 				r := rows[i*(size/questions)]
-				byType["A"] = append(byType["A"], new(dns.Msg).SetQuestion(benchName(v, r), dns.TypeA))
-				reverse, err := dns.ReverseAddr(r.V4.String())
-				if err != nil {
-					b.Fatal(err)
+				name := benchName(v, r)
+				byType["A"] = append(byType["A"], new(dns.Msg).SetQuestion(name, dns.TypeA))
+				byType["AAAA"] = append(byType["AAAA"], new(dns.Msg).SetQuestion(name, dns.TypeAAAA))
+				for family, addr := range map[string]netip.Addr{"PTR4": r.V4, "PTR6": r.V6} {
+					reverse, err := dns.ReverseAddr(addr.String())
+					if err != nil {
+						b.Fatal(err)
+					}
+					byType[family] = append(byType[family], new(dns.Msg).SetQuestion(reverse, dns.TypePTR))
 				}
-				byType["PTR"] = append(byType["PTR"], new(dns.Msg).SetQuestion(reverse, dns.TypePTR))
 			}
-			for _, qtype := range []string{"A", "PTR"} {
+			for _, qtype := range []string{"A", "AAAA", "PTR4", "PTR6"} {
 				b.Run(qtype, func(b *testing.B) { compareWithPeer(b, ours, peer, byType[qtype]) })
 			}
 		})

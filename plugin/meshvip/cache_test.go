@@ -19,7 +19,7 @@ func TestTheCacheIsKeptFromZonesThatAreWhollyOurs(t *testing.T) {
 		{"mesh sub.mesh", "fallthrough sub.mesh", []string{"240.in-addr.arpa."}},
 		{". mesh", "", []string{"240.in-addr.arpa.", "mesh."}},
 	} {
-		h, _, _ := setup{zones: tc.zones, lines: tc.lines, pools: []string{"240.0.0.0/8"}}.handler(t)
+		h, _, _ := fixture{zones: tc.zones, lines: tc.lines, pools: []string{"240.0.0.0/8"}}.handler(t)
 		got := h.CacheBypassZones()
 		slices.Sort(got)
 		if !slices.Equal(got, tc.want) {

@@ -71,8 +71,8 @@ var world = []*vip.Row{
 	row("1:elsewhere.example", "240.0.0.8", "east"),
 }
 
-// setup is one server block over the world.
-type setup struct {
+// fixture is one server block over the world.
+type fixture struct {
 	lines   string // the block's properties
 	zones   string // default "mesh"
 	pools   []string
@@ -83,7 +83,7 @@ type setup struct {
 
 // handler returns the block's handler, whose next plugin says REFUSED, and
 // nothing of ours does for an ordinary question.
-func (s setup) handler(t testing.TB) (*Handler, *fakeTable, *names.Index) {
+func (s fixture) handler(t testing.TB) (*Handler, *fakeTable, *names.Index) {
 	t.Helper()
 	if s.zones == "" {
 		s.zones = "mesh"
@@ -197,10 +197,10 @@ func TestHowItAnswers(t *testing.T) {
 	ns := []string{"ns.dns.mesh. 60 IN A 192.0.2.53", "ns.dns.mesh. 60 IN AAAA 2001:db8::53"}
 	for _, block := range []struct {
 		what string
-		setup
+		fixture
 		cases cases
 	}{
-		{"plain", setup{lines: "ns 2001:db8::53 192.0.2.53"}, cases{
+		{"plain", fixture{lines: "ns 2001:db8::53 192.0.2.53"}, cases{
 			{"backend.mesh.", dns.TypeA, found("backend.mesh. 60 IN A 240.0.0.1")},
 			{"backend.mesh.", dns.TypeAAAA, found("backend.mesh. 60 IN AAAA fd00:6d76::1")},
 			{"v4only.mesh.", dns.TypeAAAA, noData("mesh. " + soaMesh)},
@@ -289,7 +289,7 @@ func TestHowItAnswers(t *testing.T) {
 			{"backend.mesh.", dns.TypeAXFR, answer{Rcode: "REFUSED unwritten"}},
 			{"mesh.", dns.TypeIXFR, answer{Rcode: "REFUSED unwritten"}},
 		}},
-		{"no v6 pool, own TTLs", setup{lines: "ttl 3\nnegative_ttl 10\ncooldown 1h\nns 192.0.2.53", pools: []string{"240.0.0.0/8"}}, cases{
+		{"no v6 pool, own TTLs", fixture{lines: "ttl 3\nnegative_ttl 10\ncooldown 1h\nns 192.0.2.53", pools: []string{"240.0.0.0/8"}}, cases{
 			{"v4only.mesh.", dns.TypeA, found("v4only.mesh. 3 IN A 240.0.0.2")},
 			{"v4only.mesh.", dns.TypeAAAA, noData("mesh. 3 IN SOA ns.dns.mesh. hostmaster.mesh. 7 60 30 3597 10")},
 			{"nope.mesh.", dns.TypeA, noName("mesh. 3 IN SOA ns.dns.mesh. hostmaster.mesh. 7 60 30 3597 10")},
@@ -298,20 +298,20 @@ func TestHowItAnswers(t *testing.T) {
 			{"ns.dns.mesh.", dns.TypeAAAA, noData("mesh. 3 IN SOA ns.dns.mesh. hostmaster.mesh. 7 60 30 3597 10")},
 			{full6("1."), dns.TypePTR, next},
 		}},
-		{"no address of its own", setup{lines: "cooldown 10000h"}, cases{
+		{"no address of its own", fixture{lines: "cooldown 10000h"}, cases{
 			{"mesh.", dns.TypeNS, found("mesh. 60 IN NS ns.dns.mesh.")},
 			{"ns.dns.mesh.", dns.TypeA, noData("mesh. 5 IN SOA ns.dns.mesh. hostmaster.mesh. 7 60 30 604800 5")},
 		}},
-		{"cooldown no longer than the ttl", setup{lines: "ttl 60\ncooldown 60s"}, cases{
+		{"cooldown no longer than the ttl", fixture{lines: "ttl 60\ncooldown 60s"}, cases{
 			{"mesh.", dns.TypeSOA, found("mesh. 60 IN SOA ns.dns.mesh. hostmaster.mesh. 7 60 30 0 5")},
 		}},
-		{"meshes", setup{lines: "meshes east"}, cases{
+		{"meshes", fixture{lines: "meshes east"}, cases{
 			{"hidden.mesh.", dns.TypeA, noName("mesh. " + soaMesh)},
 			{"v4only.mesh.", dns.TypeA, found("v4only.mesh. 60 IN A 240.0.0.2")},
 			{"6.0.9.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
 			{"9.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
 		}},
-		{"fallthrough everywhere", setup{lines: "meshes east\nfallthrough"}, cases{
+		{"fallthrough everywhere", fixture{lines: "meshes east\nfallthrough"}, cases{
 			{"nope.mesh.", dns.TypeA, next},
 			{"v4only.mesh.", dns.TypeAAAA, noData("mesh. " + soaMesh)},
 			{"payments.mesh.", dns.TypeA, noData("mesh. " + soaMesh)},
@@ -323,14 +323,14 @@ func TestHowItAnswers(t *testing.T) {
 			{"01.0.0.240.in-addr.arpa.", dns.TypePTR, next},
 			{"1.0.0.240.in-addr.arpa.", dns.TypeA, noData("240.in-addr.arpa. " + soa240)},
 		}},
-		{"fallthrough by zone", setup{lines: "fallthrough 240.0.0.0/16 Sub.mesh"}, cases{
+		{"fallthrough by zone", fixture{lines: "fallthrough 240.0.0.0/16 Sub.mesh"}, cases{
 			{"200.0.0.240.in-addr.arpa.", dns.TypePTR, next},
 			{"200.0.1.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
 			{"nope.mesh.", dns.TypeA, noName("mesh. " + soaMesh)},
 			{"nope.SUB.mesh.", dns.TypeA, next},
 			{"nope.xsub.mesh.", dns.TypeA, noName("mesh. " + soaMesh)},
 		}},
-		{"not loaded", setup{lines: "fallthrough", loading: true, rows: []*vip.Row{}}, cases{
+		{"not loaded", fixture{lines: "fallthrough", loading: true, rows: []*vip.Row{}}, cases{
 			{"backend.mesh.", dns.TypeA, servfail},
 			{"mesh.", dns.TypeSOA, servfail},
 			{"ns.dns.mesh.", dns.TypeA, servfail},
@@ -338,7 +338,7 @@ func TestHowItAnswers(t *testing.T) {
 			{"1.0.0.239.in-addr.arpa.", dns.TypePTR, next},
 			{"elsewhere.", dns.TypeA, next},
 		}},
-		{"not synced", setup{syncing: true}, cases{
+		{"not synced", fixture{syncing: true}, cases{
 			{"backend.mesh.", dns.TypeA, found("backend.mesh. 60 IN A 240.0.0.1")},
 			{"v4only.mesh.", dns.TypeAAAA, noData("mesh. " + soaMesh)},
 			{"payments.mesh.", dns.TypeA, noData("mesh. " + soaMesh)},
@@ -348,12 +348,12 @@ func TestHowItAnswers(t *testing.T) {
 			{"77.240.in-addr.arpa.", dns.TypePTR, servfail},
 			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, found("1.0.0.240.in-addr.arpa. 60 IN PTR backend.mesh.")},
 		}},
-		{"not synced, with fallthrough", setup{syncing: true, lines: "fallthrough"}, cases{
+		{"not synced, with fallthrough", fixture{syncing: true, lines: "fallthrough"}, cases{
 			{"backend.mesh.", dns.TypeA, found("backend.mesh. 60 IN A 240.0.0.1")},
 			{"nope.mesh.", dns.TypeA, next},
 			{"200.0.0.240.in-addr.arpa.", dns.TypePTR, next},
 		}},
-		{"several zones", setup{zones: "Mesh httpbin.org deep.er.mesh"}, cases{
+		{"several zones", fixture{zones: "Mesh httpbin.org deep.er.mesh"}, cases{
 			{"httpbin.org.", dns.TypeA, found("httpbin.org. 60 IN A 240.0.0.4")},
 			{"httpbin.org.", dns.TypeSOA, found("httpbin.org. 60 IN SOA ns.dns.httpbin.org. hostmaster.httpbin.org. 7 60 30 86340 5")},
 			{"backend.deep.er.mesh.", dns.TypeA, found("backend.deep.er.mesh. 60 IN A 240.0.0.1")},
@@ -363,11 +363,11 @@ func TestHowItAnswers(t *testing.T) {
 			{"4.0.0.240.in-addr.arpa.", dns.TypePTR, found("4.0.0.240.in-addr.arpa. 60 IN PTR httpbin.org.")},
 			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, found("1.0.0.240.in-addr.arpa. 60 IN PTR backend.mesh.")},
 		}},
-		{"a zone that takes the name server's place", setup{zones: "mesh dns.mesh", lines: "ns 192.0.2.53"}, cases{
+		{"a zone that takes the name server's place", fixture{zones: "mesh dns.mesh", lines: "ns 192.0.2.53"}, cases{
 			{"ns.dns.mesh.", dns.TypeA, found("ns.dns.mesh. 60 IN A 192.0.2.53")},
 			{"ns.dns.dns.mesh.", dns.TypeA, found("ns.dns.dns.mesh. 60 IN A 192.0.2.53")},
 		}},
-		{"the root", setup{zones: ".", lines: "ns 192.0.2.53\nfallthrough org"}, cases{
+		{"the root", fixture{zones: ".", lines: "ns 192.0.2.53\nfallthrough org"}, cases{
 			{"httpbin.org.", dns.TypeA, found("httpbin.org. 60 IN A 240.0.0.4")},
 			{"org.", dns.TypeA, noData(". 5 IN SOA ns.dns. hostmaster. 7 60 30 86340 5")},
 			{"google.org.", dns.TypeA, next},
@@ -379,22 +379,22 @@ func TestHowItAnswers(t *testing.T) {
 			{"4.0.0.240.in-addr.arpa.", dns.TypePTR, found("4.0.0.240.in-addr.arpa. 60 IN PTR httpbin.org.")},
 			{"4.0.0.10.in-addr.arpa.", dns.TypePTR, next},
 		}},
-		{"listed reverse zones", setup{zones: "mesh 240.0.0.0/16"}, cases{
+		{"listed reverse zones", fixture{zones: "mesh 240.0.0.0/16"}, cases{
 			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, found("1.0.0.240.in-addr.arpa. 60 IN PTR backend.mesh.")},
 			{"6.0.9.240.in-addr.arpa.", dns.TypePTR, next},
 			{"240.in-addr.arpa.", dns.TypeSOA, next},
 			{full6("1."), dns.TypePTR, next},
 			{"0.240.in-addr.arpa.", dns.TypeSOA, found("0.240.in-addr.arpa. 60 IN SOA ns.dns.0.240.in-addr.arpa. hostmaster.0.240.in-addr.arpa. 7 60 30 86340 5")},
 		}},
-		{"a zone inside a zone of the reverse tree", setup{zones: "mesh 240.0.0.0/8 240.77.1.0/24"}, cases{
+		{"a zone inside a zone of the reverse tree", fixture{zones: "mesh 240.0.0.0/8 240.77.1.0/24"}, cases{
 			{"77.240.in-addr.arpa.", dns.TypePTR, noData("240.in-addr.arpa. " + soa240)},
 			{"1.77.240.in-addr.arpa.", dns.TypePTR, noData("1.77.240.in-addr.arpa. 5 IN SOA ns.dns.1.77.240.in-addr.arpa. hostmaster.1.77.240.in-addr.arpa. 7 60 30 86340 5")},
 		}},
-		{"reverse zones only", setup{zones: "240.0.0.0/8"}, cases{
+		{"reverse zones only", fixture{zones: "240.0.0.0/8"}, cases{
 			{"backend.mesh.", dns.TypeA, next},
 			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, found("1.0.0.240.in-addr.arpa. 60 IN PTR backend.first.example.")},
 		}},
-		{"pools off the boundary", setup{pools: []string{"240.0.0.0/29", "240.16.0.0/12", "fd00:6d76::/50"}}, cases{
+		{"pools off the boundary", fixture{pools: []string{"240.0.0.0/29", "240.16.0.0/12", "fd00:6d76::/50"}}, cases{
 			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, found("1.0.0.240.in-addr.arpa. 60 IN PTR backend.mesh.")},
 			{"1.0.0.240.in-addr.arpa.", dns.TypeSOA, found("1.0.0.240.in-addr.arpa. 60 IN SOA ns.dns.1.0.0.240.in-addr.arpa. hostmaster.1.0.0.240.in-addr.arpa. 7 60 30 86340 5")},
 			{"5.0.0.240.in-addr.arpa.", dns.TypePTR, noData("5.0.0.240.in-addr.arpa. 5 IN SOA ns.dns.5.0.0.240.in-addr.arpa. hostmaster.5.0.0.240.in-addr.arpa. 7 60 30 86340 5")},
@@ -405,7 +405,7 @@ func TestHowItAnswers(t *testing.T) {
 			{full6("1."), dns.TypePTR, found(full6("1.") + " 60 IN PTR backend.mesh.")},
 			{"4.0.0.0.0.6.7.d.6.0.0.d.f.ip6.arpa.", dns.TypePTR, next},
 		}},
-		{"no pool", setup{pools: []string{}}, cases{
+		{"no pool", fixture{pools: []string{}}, cases{
 			{"backend.mesh.", dns.TypeA, found("backend.mesh. 60 IN A 240.0.0.1")},
 			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, next},
 		}},
@@ -431,7 +431,7 @@ type cases []struct {
 
 func TestOtherOpcodesAreNotAnsweredAsQuestions(t *testing.T) {
 	t.Parallel()
-	h, _, _ := setup{}.handler(t)
+	h, _, _ := fixture{}.handler(t)
 	for opcode, want := range map[int]string{
 		dns.OpcodeNotify: "NOERROR unwritten", // dropped, as plugin file drops it
 		dns.OpcodeUpdate: "NOTIMP unwritten",
@@ -451,7 +451,7 @@ func TestOtherOpcodesAreNotAnsweredAsQuestions(t *testing.T) {
 
 func TestPoolsThatChangeChangeTheReverseZones(t *testing.T) {
 	t.Parallel()
-	h, tab, _ := setup{pools: []string{"240.0.0.0/8"}}.handler(t)
+	h, tab, _ := fixture{pools: []string{"240.0.0.0/8"}}.handler(t)
 	if got := ask(t, h, "1.0.0.241.in-addr.arpa.", dns.TypePTR); got.Rcode != "NEXT" {
 		t.Errorf("before: %+v", got)
 	}
@@ -466,7 +466,7 @@ func TestPoolsThatChangeChangeTheReverseZones(t *testing.T) {
 
 func TestTheSerialIsTheTables(t *testing.T) {
 	t.Parallel()
-	h, tab, _ := setup{}.handler(t)
+	h, tab, _ := fixture{}.handler(t)
 	tab.serial.Store(4294967295)
 	if got := ask(t, h, "mesh.", dns.TypeSOA); !strings.Contains(got.Answer[0], " 4294967295 ") {
 		t.Errorf("SOA %v", got.Answer)
@@ -480,7 +480,7 @@ func TestTheSerialIsTheTables(t *testing.T) {
 // A later plugin changes the records of a reply in place, and appends others.
 func TestRepliesShareNothing(t *testing.T) {
 	t.Parallel()
-	h, _, _ := setup{lines: "ns 192.0.2.53"}.handler(t)
+	h, _, _ := fixture{lines: "ns 192.0.2.53"}.handler(t)
 	for _, q := range []struct {
 		name  string
 		qtype uint16
@@ -522,7 +522,7 @@ func TestRepliesShareNothing(t *testing.T) {
 }
 
 func TestAnswersTakeFewAllocations(t *testing.T) {
-	h, _, _ := setup{}.handler(t)
+	h, _, _ := fixture{}.handler(t)
 	w := &discard{}
 	for _, tc := range []struct {
 		name  string
@@ -566,7 +566,7 @@ func FuzzServeDNS(f *testing.F) {
 			f.Add(wire)
 		}
 	}
-	h, _, _ := setup{zones: "mesh . 240.0.0.0/8 240.0.0.0/24", lines: "ns 192.0.2.53", pools: []string{"240.0.0.0/9", "fd00:6d76::/50"}}.handler(f)
+	h, _, _ := fixture{zones: "mesh . 240.0.0.0/8 240.0.0.0/24", lines: "ns 192.0.2.53", pools: []string{"240.0.0.0/9", "fd00:6d76::/50"}}.handler(f)
 	addrs := make(map[string]bool)
 	for _, r := range world {
 		for _, a := range r.Addrs() {
@@ -617,7 +617,7 @@ func FuzzServeDNS(f *testing.F) {
 
 func TestReadersAndWritersDoNotMeet(t *testing.T) {
 	t.Parallel()
-	h, tab, x := setup{}.handler(t)
+	h, tab, x := fixture{}.handler(t)
 	ctx, stop := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer stop()
 	done := make(chan struct{})

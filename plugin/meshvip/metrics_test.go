@@ -19,7 +19,7 @@ func askFrom(addr string, h *Handler, name string, qtype uint16) {
 
 func TestRequestsAreCountedByServerZoneAndResult(t *testing.T) {
 	t.Parallel()
-	h, tab, _ := setup{zones: "counted", lines: "fallthrough through.counted"}.handler(t)
+	h, tab, _ := fixture{zones: "counted", lines: "fallthrough through.counted"}.handler(t)
 	for _, q := range []string{"backend.counted.", "BACKEND.counted.", "v6only.counted.", "nope.counted.", "x.through.counted.", "elsewhere."} {
 		askFrom("dns://:53", h, q, dns.TypeA)
 	}
@@ -48,7 +48,7 @@ func TestRequestsAreCountedByServerZoneAndResult(t *testing.T) {
 
 func TestNoLabelCarriesAQuerysName(t *testing.T) {
 	t.Parallel()
-	h, _, _ := setup{zones: "labels"}.handler(t)
+	h, _, _ := fixture{zones: "labels"}.handler(t)
 	for _, q := range []string{"\\255\\000.labels.", "a.b.c.labels.", "LABELS.", "9.9.9.240.in-addr.arpa.", "junk.240.in-addr.arpa."} {
 		askFrom("dns://:55", h, q, dns.TypeA)
 	}
@@ -68,7 +68,7 @@ func TestBlocksAndReloadsShareTheMetrics(t *testing.T) {
 	t.Parallel()
 	for range 3 {
 		for range 2 {
-			h, _, _ := setup{zones: "reloaded"}.handler(t)
+			h, _, _ := fixture{zones: "reloaded"}.handler(t)
 			askFrom("dns://:53", h, "backend.reloaded.", dns.TypeA)
 		}
 	}

@@ -30,7 +30,7 @@ backend.mesh. 60 IN A 240.0.0.1
 		t.Fatal(err)
 	}
 	peer := file.File{Zones: file.Zones{Z: map[string]*file.Zone{"mesh.": z}, Names: []string{"mesh."}}}
-	h, _, _ := setup{lines: "ns 192.0.2.53"}.handler(t)
+	h, _, _ := fixture{lines: "ns 192.0.2.53"}.handler(t)
 	for _, name := range []string{"backend.mesh.", "mesh.", "nope.mesh.", "dns.mesh."} {
 		for _, q := range []dns.Question{
 			{Qtype: dns.TypeANY, Qclass: dns.ClassINET},
@@ -68,7 +68,7 @@ func outcome(t *testing.T, h plugin.Handler, q dns.Question) string {
 // The server fits every reply to the client: ours may be cut anywhere.
 func TestRepliesAreFittedToTheClient(t *testing.T) {
 	t.Parallel()
-	h, _, _ := setup{}.handler(t)
+	h, _, _ := fixture{}.handler(t)
 	for i := range 120 {
 		h.apex.ns = append(h.apex.ns, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}))
 	}

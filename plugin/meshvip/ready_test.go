@@ -21,7 +21,7 @@ func TestReadinessNeedsATableWithEntriesOrASourceThatWasRead(t *testing.T) {
 		{"an empty table, its source read", false, false, []*vip.Row{}, true},
 		{"a table with entries, its source not read", false, true, world, true},
 	} {
-		h, _, _ := setup{loading: tc.loading, syncing: tc.syncing, rows: tc.rows}.handler(t)
+		h, _, _ := fixture{loading: tc.loading, syncing: tc.syncing, rows: tc.rows}.handler(t)
 		if got := h.Ready(); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.what, got, tc.want)
 		}
@@ -30,7 +30,7 @@ func TestReadinessNeedsATableWithEntriesOrASourceThatWasRead(t *testing.T) {
 
 func TestOnceReadyStaysReady(t *testing.T) {
 	t.Parallel()
-	h, tab, _ := setup{}.handler(t)
+	h, tab, _ := fixture{}.handler(t)
 	if !h.Ready() {
 		t.Fatal("not ready at first")
 	}
@@ -44,8 +44,8 @@ func TestOnceReadyStaysReady(t *testing.T) {
 func TestReadinessCoversEveryBlockOfTheInstance(t *testing.T) {
 	t.Parallel()
 	c := caddy.NewTestController("dns", "meshvip")
-	late, lateTable, _ := setup{syncing: true, rows: []*vip.Row{}}.handler(t)
-	last, _, _ := setup{}.handler(t)
+	late, lateTable, _ := fixture{syncing: true, rows: []*vip.Row{}}.handler(t)
+	last, _, _ := fixture{}.handler(t)
 	blocksOf(c).add(late)
 	blocksOf(c).add(last)
 	if last.Ready() || late.Ready() {
@@ -61,8 +61,8 @@ func TestReadinessCoversEveryBlockOfTheInstance(t *testing.T) {
 // are for ever.
 func TestAFailedReloadDoesNotTakeReadinessAway(t *testing.T) {
 	t.Parallel()
-	running, _, _ := setup{}.handler(t)
-	failed, _, _ := setup{loading: true}.handler(t)
+	running, _, _ := fixture{}.handler(t)
+	failed, _, _ := fixture{loading: true}.handler(t)
 	blocksOf(caddy.NewTestController("dns", "meshvip")).add(running)
 	blocksOf(caddy.NewTestController("dns", "meshvip")).add(failed)
 	if !running.Ready() {

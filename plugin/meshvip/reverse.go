@@ -57,19 +57,20 @@ func parseOctets(s string) reverseName {
 	return reverseName{netip.PrefixFrom(netip.AddrFrom4(octets), 8*n), s != ""}
 }
 
-// parseNibbles reads what stands before ip6.arpa., final dot included.
+// parseNibbles reads what stands before ip6.arpa., final dot included. Each
+// label is one digit, so that the labels need not be searched for.
 func parseNibbles(s string) reverseName {
 	var octets [16]byte
 	n := 0
-	for n < 2*len(octets) && s != "" {
-		label, before := lastLabel(s)
-		nibble, ok := hexadecimal(label)
-		if !ok {
+	for n < 2*len(octets) && len(s) >= 2 {
+		at := len(s) - 2
+		nibble, ok := hexadecimal(s[at])
+		if !ok || at > 0 && (s[at-1] != '.' || escaped(s, at-1)) {
 			break
 		}
 		octets[n/2] |= nibble << (4 * (1 - n%2))
 		n++
-		s = before
+		s = s[:at]
 	}
 	return reverseName{netip.PrefixFrom(netip.AddrFrom16(octets), 4*n), s != ""}
 }
@@ -78,9 +79,9 @@ func parseNibbles(s string) reverseName {
 // escaped, and is empty or ends so again without the label.
 func lastLabel(s string) (label, before string) {
 	end := len(s) - 1
-	start := end
-	for start > 0 && (s[start-1] != '.' || escaped(s, start-1)) {
-		start--
+	start := strings.LastIndexByte(s[:end], '.') + 1
+	for start > 0 && escaped(s, start-1) {
+		start = strings.LastIndexByte(s[:start-1], '.') + 1
 	}
 	return s[start:end], s[:start]
 }
@@ -101,14 +102,12 @@ func decimal(s string) (byte, bool) {
 }
 
 // hexadecimal reads a nibble as reverse names in lower case write it.
-func hexadecimal(s string) (byte, bool) {
+func hexadecimal(c byte) (byte, bool) {
 	switch {
-	case len(s) != 1:
-		return 0, false
-	case '0' <= s[0] && s[0] <= '9':
-		return s[0] - '0', true
-	case 'a' <= s[0] && s[0] <= 'f':
-		return s[0] - 'a' + 10, true
+	case '0' <= c && c <= '9':
+		return c - '0', true
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10, true
 	}
 	return 0, false
 }
