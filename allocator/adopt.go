@@ -25,8 +25,9 @@ func (a *Allocator) Adopt(ctx context.Context, rows []*vip.Row) (adopted int, re
 	if err := a.settle(ctx); err != nil {
 		return 0, nil, err
 	}
-	if len(a.t.rows) > 0 || len(a.t.released.byAddr) > 0 {
-		return 0, nil, fmt.Errorf("taking rows over: the table has %d entries already", len(a.t.rows))
+	if len(a.t.rows) > 0 || len(a.t.released.byAddr) > 0 || len(a.damaged) > 0 {
+		return 0, nil, fmt.Errorf("taking rows over: the table is not empty: %d entries, %d released addresses, %d records set aside",
+			len(a.t.rows), len(a.t.released.byAddr), len(a.damaged))
 	}
 	p := makePlan(a.t, vip.Batch{}, nil, a.cfg.MaxRelease, a.cfg.Cooldown, a.clock())
 	refused = p.adopt(rows)

@@ -48,10 +48,14 @@ type Report struct {
 	// Allocated, Returned and Released count addresses: given to an entry for
 	// the first time, given back to their last owner, and given up.
 	Allocated, Returned, Released int
-	// Exhausted are the entries that wait for an address.
+	// Exhausted are the entries that asked for an address in vain. Those that
+	// wait already ask again only when there is one.
 	Exhausted []vip.Key
 	// Held are the releases that wait for the operator.
 	Held []Hold
+	// Refused is what was left out of the batch: entries without a name, and
+	// their like.
+	Refused []Refusal
 }
 
 // Allocator owns a table and its store. Its methods are safe for concurrent
@@ -119,7 +123,7 @@ func (a *Allocator) Configure(pools []netip.Prefix, cooldown time.Duration, limi
 		a.t.setPools(mergePools(a.t.meta.Pools, pools))
 		a.tellRetired()
 	}
-	a.cfg.Pools, a.cfg.Cooldown, a.cfg.MaxRelease = pools, cooldown, limit
+	a.cfg.Pools, a.cfg.Cooldown, a.cfg.MaxRelease = slices.Clone(pools), cooldown, limit
 	return nil
 }
 
@@ -188,12 +192,18 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 	if err := a.settle(ctx); err != nil {
 		return Report{}, err
 	}
+	b, refused := refuse(b)
+	for _, r := range refused {
+		a.cfg.Logger.Warn("left out of the table", "what", r.String())
+	}
 	p, err := a.change(ctx, b)
 	if err != nil {
 		return Report{}, err
 	}
 	a.incomplete = b.Incomplete
-	return p.report(), nil
+	report := p.report()
+	report.Refused = refused
+	return report, nil
 }
 
 // change plans a batch and commits the plan.
@@ -296,6 +306,8 @@ func (a *Allocator) settle(ctx context.Context) error {
 	case rev == a.doubt.Base:
 	case rev == a.doubt.Meta.Revision:
 		a.adopt(*a.doubt, 0)
+		// Configure may have come in between.
+		a.t.setPools(mergePools(a.t.meta.Pools, a.cfg.Pools))
 	default:
 		return fmt.Errorf("the store is at revision %d, want %d or %d: %w", rev, a.doubt.Base, a.doubt.Meta.Revision, ErrConflict)
 	}

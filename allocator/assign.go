@@ -42,11 +42,12 @@ func (p *plan) assign() {
 
 // needy returns the entries of the plan that lack an address of the family:
 // waiting ones first, then by key. While nothing is free, those that wait are
-// not looked at, or each batch would cost as much as there are of them.
+// not looked at, or each batch would cost as much as there are of them; but
+// other pools may bring back what was theirs.
 func (p *plan) needy(v4 bool) []vip.Key {
 	queue := p.t.waiting(v4)
 	var waiting, fresh []vip.Key
-	if len(queue) > 0 && p.free(v4) {
+	if len(queue) > 0 && (p.t.otherPools || p.free(v4)) {
 		for key := range queue {
 			p.edit(key)
 		}
@@ -82,11 +83,13 @@ func (p *plan) free(v4 bool) bool {
 // reclaim gives an entry the address of a family that it had last, if nobody
 // has it.
 func (p *plan) reclaim(key vip.Key, e *edit, v4 bool) {
-	addr, was, ok := p.t.released.of(key, v4)
-	if !ok || p.addrs[addr] != nil || !p.given(addr) {
-		return
+	for addr, was := range p.t.released.of(key) {
+		// One that was never released is of a row that could not be read.
+		if addr.Is4() == v4 && p.addrs[addr] == nil && (p.given(addr) || !was.Released) {
+			p.take(key, e, addr, &was, false)
+			return
+		}
 	}
-	p.take(key, e, addr, &was, false)
 }
 
 // given reports whether addr lies in a pool that is in use. An address that

@@ -53,7 +53,7 @@ func (c *checker) breach(format string, args ...any) {
 
 func (c *checker) meta() {
 	m := c.s.Meta
-	if m.Revision > 0 && m.Serial == 0 && len(c.s.Rows) > 0 {
+	if m.Revision > 0 && m.Serial == 0 {
 		c.breach("the serial is 0 at revision %d", m.Revision)
 	}
 	prefixes := make([]netip.Prefix, len(m.Pools))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -14,12 +15,9 @@ import (
 type released struct {
 	prefixes []netip.Prefix // of the pools
 	byAddr   map[netip.Addr]Holding
-	byOwner  map[vip.Key]ownerAddrs
+	byOwner  map[vip.Key][]netip.Addr // the last released last
 	queues   map[netip.Prefix]*queue
 }
-
-// ownerAddrs are the addresses that one owner gave back: the last a family.
-type ownerAddrs struct{ v4, v6 netip.Addr }
 
 // queue holds the released addresses of a pool, the longest released first. It
 // is appended to and read from its head. An address that is taken back stays
@@ -40,7 +38,7 @@ type queued struct {
 func newReleased(pools []Pool) *released {
 	r := &released{
 		byAddr:  make(map[netip.Addr]Holding),
-		byOwner: make(map[vip.Key]ownerAddrs),
+		byOwner: make(map[vip.Key][]netip.Addr),
 		queues:  make(map[netip.Prefix]*queue, len(pools)),
 	}
 	for _, p := range pools {
@@ -51,8 +49,15 @@ func newReleased(pools []Pool) *released {
 }
 
 // compareReleased orders holdings as they are reused: the longest released
-// first, then by address.
+// first, then by address. Last come those that are not released, whose row
+// could not be read: of its addresses an owner gets the last one back.
 func compareReleased(a, b Held) int {
+	switch {
+	case a.Released && !b.Released:
+		return -1
+	case b.Released && !a.Released:
+		return 1
+	}
 	return cmp.Or(cmp.Compare(a.At, b.At), a.Addr.Compare(b.Addr))
 }
 
@@ -71,13 +76,7 @@ func (r *released) queueOf(addr netip.Addr) *queue {
 // compareReleased.
 func (r *released) add(h Held) {
 	r.byAddr[h.Addr] = h.Holding
-	own := r.byOwner[h.Owner]
-	if h.Addr.Is4() {
-		own.v4 = h.Addr
-	} else {
-		own.v6 = h.Addr
-	}
-	r.byOwner[h.Owner] = own
+	r.byOwner[h.Owner] = append(r.byOwner[h.Owner], h.Addr)
 	if q := r.queueOf(h.Addr); q != nil && h.Released {
 		q.items = append(q.items, queued{h.Addr, h.At})
 	}
@@ -91,16 +90,10 @@ func (r *released) remove(addr netip.Addr) {
 	}
 	delete(r.byAddr, addr)
 	own := r.byOwner[h.Owner]
-	if own.v4 == addr {
-		own.v4 = netip.Addr{}
-	}
-	if own.v6 == addr {
-		own.v6 = netip.Addr{}
-	}
-	if own == (ownerAddrs{}) {
-		delete(r.byOwner, h.Owner)
+	if i := slices.Index(own, addr); len(own) > 1 {
+		r.byOwner[h.Owner] = slices.Delete(own, i, i+1)
 	} else {
-		r.byOwner[h.Owner] = own
+		delete(r.byOwner, h.Owner)
 	}
 	if q := r.queueOf(addr); q != nil && h.Released {
 		q.stale++
@@ -149,16 +142,16 @@ func (r *released) available(pool netip.Prefix, before time.Duration) iter.Seq2[
 	}
 }
 
-// of returns the address of one family that owner gave back last, if nobody
-// has taken it since.
-func (r *released) of(owner vip.Key, v4 bool) (netip.Addr, Holding, bool) {
-	own := r.byOwner[owner]
-	addr := own.v6
-	if v4 {
-		addr = own.v4
+// of yields the addresses that owner has given back and nobody has taken since,
+// the last released first.
+func (r *released) of(owner vip.Key) iter.Seq2[netip.Addr, Holding] {
+	return func(yield func(netip.Addr, Holding) bool) {
+		for _, addr := range slices.Backward(r.byOwner[owner]) {
+			if !yield(addr, r.byAddr[addr]) {
+				return
+			}
+		}
 	}
-	h, ok := r.byAddr[addr]
-	return addr, h, ok
 }
 
 // size returns how many addresses of pool are released.

@@ -23,6 +23,7 @@
 //
 //	pool.go      the ranges, and which of their addresses may be given out
 //	table.go     the table in memory, changed only by a committed [Delta]
+//	refuse.go    what no table can hold is left out of a batch
 //	plan.go      (table, batch) → delta: a pure function
 //	assign.go    which address an entry gets
 //	cooldown.go  released addresses in the order in which they may be reused

@@ -79,9 +79,18 @@ func demands(t *table, b vip.Batch, held heldBack) (sets map[string][]vip.Reques
 			want.of(mesh).addAll(t.meshes[mesh])
 		}
 	} else {
+		// A commit whose reply was lost may have released some of it.
 		for mesh, h := range held {
+			keys, ok := t.meshes[mesh]
+			if !ok {
+				continue
+			}
 			want.of(mesh).gone = h.gone
-			want.of(mesh).addAll(h.keys)
+			for k := range h.keys {
+				if _, listed := keys[k]; listed {
+					want.of(mesh).keys[k] = struct{}{}
+				}
+			}
 		}
 	}
 	for _, m := range b.Meshes {
@@ -134,8 +143,7 @@ func (p *plan) edit(key vip.Key) *edit {
 // unlist takes mesh's listing away.
 func (e *edit) unlist(mesh string) { e.row = e.row.WithoutListing(mesh) }
 
-// list lets mesh say r. Of two spellings in one mesh the first in sort order
-// stands.
+// list lets mesh say r.
 func (e *edit) list(mesh string, r vip.Request) {
 	l := vip.Listing{Mesh: mesh, Name: r.Entry.Name, Outbounds: r.Outbounds}
 	if was, ok := e.row.Listing(mesh); ok && was.Equal(l) {
@@ -192,7 +200,7 @@ func (p *plan) delta(unix uint32, synced bool) *Delta {
 	d.Meta.Clock = p.now
 	d.Meta.Revision++
 	d.Meta.Pools = p.cursors()
-	if len(d.Rows) > 0 {
+	if len(d.Rows) > 0 || d.Meta.Serial == 0 {
 		d.Meta.Serial = nextSerial(p.t.meta.Serial, unix)
 	}
 	return d

@@ -37,8 +37,8 @@ func (d Delta) split(was Meta, n int) []Delta {
 		for _, r := range rows {
 			for _, c := range byRow[r.Key] {
 				if c.New.Released {
-					// In memory and after a restart alike, what a later part
-					// releases is reused later.
+					// What a later part releases is reused later, in memory
+					// and after a restart alike.
 					h := *c.New
 					h.At += time.Duration(i)
 					c.New = &h
@@ -46,6 +46,7 @@ func (d Delta) split(was Meta, n int) []Delta {
 				part.Addrs = append(part.Addrs, c)
 			}
 		}
+		slices.SortFunc(part.Addrs, func(a, b AddrChange) int { return a.Addr.Compare(b.Addr) })
 		parts = append(parts, part)
 	}
 	// Meshes are there before the first listing, and go after the last.

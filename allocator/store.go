@@ -133,7 +133,7 @@ type Delta struct {
 	// Meta is the table's meta afterwards; Meta.Revision is Base + 1.
 	Meta Meta
 	Rows []RowChange // by key
-	// Addrs are the addresses that change hands, in no order.
+	// Addrs are the addresses that change hands, in their order.
 	Addrs []AddrChange
 	// MeshesNew and MeshesGone are the meshes whose table is created and
 	// deleted, sorted. A mesh that goes has no listing left.

@@ -30,6 +30,8 @@ type table struct {
 	waiting4, waiting6 map[vip.Key]struct{}
 	// reserved are addresses whose holder could not be read: nobody gets them.
 	reserved map[netip.Addr]struct{}
+	// otherPools: the pools have changed since the last delta.
+	otherPools bool
 }
 
 // newTable builds the table of a state that Check found sound, with the pools
@@ -74,6 +76,7 @@ func (t *table) queue(held []Held) {
 // address are dropped.
 func (t *table) setPools(pools []Pool) {
 	t.meta.Pools = pools
+	t.otherPools = true
 	clear(t.used)
 	clear(t.waiting4)
 	clear(t.waiting6)
@@ -83,7 +86,23 @@ func (t *table) setPools(pools []Pool) {
 		}
 		t.wait(key, r)
 	}
-	t.meta.Pools = slices.DeleteFunc(slices.Clone(pools), func(p Pool) bool { return p.Retired && t.used[p.Prefix] == 0 })
+	for a, h := range t.released.byAddr {
+		if !h.Released {
+			t.count(a, 1) // its row is set aside, and may come back
+		}
+	}
+	t.dropRetired()
+	t.requeue()
+}
+
+// dropRetired drops the retired pools in which nobody has an address.
+func (t *table) dropRetired() {
+	t.meta.Pools = slices.DeleteFunc(slices.Clone(t.meta.Pools), func(p Pool) bool { return p.Retired && t.used[p.Prefix] == 0 })
+}
+
+// requeue puts the released addresses into the queues of the pools as they are
+// now.
+func (t *table) requeue() {
 	held := make([]Held, 0, len(t.released.byAddr))
 	for a, h := range t.released.byAddr {
 		held = append(held, Held{a, h})
@@ -99,6 +118,9 @@ func (t *table) apply(d Delta) {
 	for _, c := range d.Addrs {
 		if c.Old != nil && (c.Old.Released || t.live[c.Addr] == nil) {
 			t.released.remove(c.Addr)
+			if !c.Old.Released {
+				t.count(c.Addr, -1) // the row counts it from now on
+			}
 		}
 		if c.New.Released {
 			t.released.add(Held{c.Addr, *c.New})
@@ -111,6 +133,14 @@ func (t *table) apply(d Delta) {
 		delete(t.meshes, m)
 	}
 	t.meta = d.Meta
+	t.otherPools = false
+	for _, p := range t.meta.Pools {
+		if p.Retired && t.used[p.Prefix] == 0 {
+			t.dropRetired()
+			t.requeue()
+			return
+		}
+	}
 }
 
 // setRow replaces old by row in every index; either may be nil.
