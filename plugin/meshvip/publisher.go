@@ -2,6 +2,7 @@ package meshvip
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -49,12 +50,17 @@ func (p *publisher) published() (rows []*vip.Row, bad []error) {
 
 // changed notes meshes whose tables changed or went. It does not block.
 func (p *publisher) changed(meshes ...[]string) {
+	p.note(slices.Concat(meshes...))
+	p.signal()
+}
+
+// note marks meshes to be looked at by the next write.
+func (p *publisher) note(meshes []string) {
 	p.mu.Lock()
-	for _, m := range slices.Concat(meshes...) {
+	defer p.mu.Unlock()
+	for _, m := range meshes {
 		p.dirty[m] = struct{}{}
 	}
-	p.mu.Unlock()
-	p.signal()
 }
 
 func (p *publisher) signal() {
@@ -119,27 +125,31 @@ func (p *publisher) write() bool {
 		return true
 	}
 	dir, err := publish.Open(path)
-	var failed []string
 	for i, m := range meshes {
 		if err == nil {
-			if rows, ok := p.alloc.MeshRows(m); ok {
-				err = dir.Write(m, rows)
-			} else {
-				err = dir.Remove(m)
-			}
+			err = p.writeMesh(dir, m)
 		}
 		if err != nil {
-			failed = meshes[i:]
-			break
+			p.log.Error("tables are not published; trying again", "publish", path, "meshes", len(meshes)-i, "error", err)
+			p.note(meshes[i:])
+			return false
 		}
 	}
-	if err != nil {
-		p.log.Error("tables are not published; trying again", "publish", path, "meshes", len(failed), "error", err)
-		p.mu.Lock()
-		for _, m := range failed {
-			p.dirty[m] = struct{}{}
-		}
-		p.mu.Unlock()
+	return true
+}
+
+// writeMesh writes one mesh, or removes its files where it is gone.
+func (p *publisher) writeMesh(dir *publish.Dir, mesh string) error {
+	rows, ok := p.alloc.MeshRows(mesh)
+	if !ok {
+		return dir.Remove(mesh)
 	}
-	return err == nil
+	err := dir.Write(mesh, rows)
+	if aside := (publish.SetAside)(nil); errors.As(err, &aside) {
+		// The rest of the mesh is written, and these will not be until they
+		// change.
+		p.log.Warn("entries are not published", "error", err)
+		return nil
+	}
+	return err
 }
