@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -69,6 +72,9 @@ type server struct {
 	log  *syncBuffer
 	done chan struct{} // closed when the process has ended
 	err  error         // what Wait returned, after done
+	// ready and metrics are where the plugins of these names listen, "" where
+	// the Corefile does not have them.
+	ready, metrics string
 }
 
 // syncBuffer is a buffer that a process writes and a test reads.
@@ -89,19 +95,26 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// freePort returns a port of 127.0.0.1 that is free for TCP and UDP now.
+// nextPort is where freePort goes on to look.
+var nextPort atomic.Uint32
+
+// freePort returns a port of 127.0.0.1 that is free for TCP and UDP, and that
+// no other test gets. It lies below those that systems give to clients: a
+// client's socket must not take the port of a server that is restarted.
 func freePort(t testing.TB) string {
 	t.Helper()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	const first, count = 12_000, 16_000
+	nextPort.CompareAndSwap(0, 1+rand.Uint32N(count)) // another run may be going on
+	for range count {
+		port := strconv.Itoa(int(first + nextPort.Add(1)%count))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
-		p, err := net.ListenPacket("udp", l.Addr().String())
+		p, err := net.ListenPacket("udp", "127.0.0.1:"+port)
 		l.Close()
 		if err == nil {
 			p.Close()
-			_, port, _ := net.SplitHostPort(l.Addr().String())
 			return port
 		}
 	}
