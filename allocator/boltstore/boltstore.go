@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/vip"
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 )
@@ -46,8 +47,11 @@ type Store struct {
 	path string
 	mu   sync.Mutex
 	db   *bolt.DB // nil once closed
-	// read is what Open has read, for the first Load.
+	// read is what Open has read, for a Load before the first Commit.
 	read *allocator.State
+	// aside are the meshes in which a record stands that was set aside, or is
+	// of an entry that was.
+	aside map[vip.Key][]string
 }
 
 // Open opens the store at path, or creates it with mode 0600 if there is no
@@ -72,9 +76,12 @@ func Open(path string, o Options) (s *Store, created bool, err error) {
 		return nil, false, err
 	}
 	if err := inspect(path); err != nil {
-		return nil, false, err
+		// Or else another process was writing one of them.
+		if err = inspect(path); err != nil {
+			return nil, false, err
+		}
 	}
-	state, err := readAll(path, o)
+	all, err := readAll(path, o)
 	if err != nil {
 		return nil, false, err
 	}
@@ -82,22 +89,24 @@ func Open(path string, o Options) (s *Store, created bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	s = &Store{path: path, db: db, read: &state}
-	if rev, err := s.Revision(context.Background()); err != nil || rev != state.Meta.Revision {
-		s.read = nil // somebody had the file in between
+	s = &Store{path: path, db: db, aside: all.aside}
+	if rev, err := s.Revision(context.Background()); err == nil && rev == all.state.Meta.Revision {
+		s.read = &all.state // nobody had the file in between
 	}
 	return s, created, nil
 }
 
-// readAll reads the whole store through a read-only database. Whatever is
-// wrong with a page shows there, as an error: opened for writing, bbolt looks
-// for free pages in a goroutine of its own, where a bad page ends the process.
-func readAll(path string, o Options) (allocator.State, error) {
+// readAll reads the whole store under a lock that keeps writers away, after a
+// look at every page.
+func readAll(path string, o Options) (s loaded, err error) {
 	db, err := openBolt(path, o, true)
 	if err != nil {
-		return allocator.State{}, err
+		return loaded{}, err
 	}
-	defer db.Close()
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := inspectPages(path); err != nil {
+		return loaded{}, err
+	}
 	return load(context.Background(), db)
 }
 
@@ -145,19 +154,7 @@ func create(path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		root, err := tx.CreateBucket(bucketRoot)
-		for _, b := range [][]byte{bucketAddresses, bucketEntries, bucketMeshes} {
-			if err == nil {
-				_, err = tx.CreateBucket(b)
-			}
-		}
-		return errors.Join(err,
-			root.Put(keyFormat, binary.BigEndian.AppendUint32(nil, formatVersion)),
-			root.Put(keyID, []byte(rand.Text())),
-			root.Put(keyMeta, encodeMeta(keyMeta, allocator.Meta{})))
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := errors.Join(db.Update(initialise), db.Close()); err != nil {
 		return err
 	}
 	if err := os.Link(tmp, path); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -167,6 +164,23 @@ func create(path string, o Options) error {
 		}
 	}
 	return syncDir(filepath.Dir(path))
+}
+
+// initialise makes the buckets of an empty table.
+func initialise(tx *bolt.Tx) error {
+	root, err := tx.CreateBucket(bucketRoot)
+	if err != nil {
+		return err
+	}
+	for _, b := range [][]byte{bucketAddresses, bucketEntries, bucketMeshes} {
+		if _, err := tx.CreateBucket(b); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		root.Put(keyFormat, binary.BigEndian.AppendUint32(nil, formatVersion)),
+		root.Put(keyID, encodeID(keyID, rand.Text())),
+		root.Put(keyMeta, encodeMeta(keyMeta, allocator.Meta{})))
 }
 
 // syncDir makes the names in a directory durable.

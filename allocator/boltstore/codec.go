@@ -191,7 +191,11 @@ func decodeEntry(key, value []byte) (v4, v6 netip.Addr, err error) {
 		return v4, v6, err
 	}
 	v4, v6 = r.addr(), r.addr()
-	if err := r.done(); err != nil {
+	err = r.done()
+	if err == nil && (v4.IsValid() && !v4.Is4() || v6.IsValid() && !v6.Is6()) {
+		err = errContent
+	}
+	if err != nil {
 		return netip.Addr{}, netip.Addr{}, err
 	}
 	return v4, v6, nil
@@ -251,6 +255,19 @@ func (in *interner) text(b []byte) string {
 		*slot = string(b)
 	}
 	return *slot
+}
+
+func encodeID(key []byte, id string) []byte {
+	return seal(key, appendText([]byte{valueVersion}, id))
+}
+
+func decodeID(key, value []byte) (string, error) {
+	r, err := open(key, value)
+	if err != nil {
+		return "", err
+	}
+	id := r.text()
+	return id, r.done()
 }
 
 func encodeMeta(key []byte, m allocator.Meta) []byte {

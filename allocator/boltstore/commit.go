@@ -17,13 +17,16 @@ func (s *Store) Commit(_ context.Context, d allocator.Delta) error {
 	if err != nil {
 		return err
 	}
-	if err := guard(func() error { return db.Update(func(tx *bolt.Tx) error { return write(tx, d) }) }); err != nil {
+	s.mu.Lock()
+	s.read = nil
+	s.mu.Unlock()
+	if err := guard(func() error { return db.Update(func(tx *bolt.Tx) error { return write(tx, d, s.aside) }) }); err != nil {
 		return fmt.Errorf("writing store %s: %w", s.path, translate(err))
 	}
 	return nil
 }
 
-func write(tx *bolt.Tx, d allocator.Delta) error {
+func write(tx *bolt.Tx, d allocator.Delta, aside map[vip.Key][]string) error {
 	m, err := loadMeta(tx)
 	if err != nil {
 		return err
@@ -40,7 +43,7 @@ func write(tx *bolt.Tx, d allocator.Delta) error {
 			return fmt.Errorf("mesh %q: %w", name, err)
 		}
 	}
-	w := rowWriter{entries: tx.Bucket(bucketEntries), meshes: meshes, open: make(map[string]*bolt.Bucket)}
+	w := rowWriter{entries: tx.Bucket(bucketEntries), meshes: meshes, aside: aside, open: make(map[string]*bolt.Bucket)}
 	for _, c := range d.Rows {
 		if err := w.write(c); err != nil {
 			return fmt.Errorf("entry %v: %w", c.Key, err)
@@ -77,6 +80,7 @@ func writeAddrs(b *bolt.Bucket, changes []allocator.AddrChange) error {
 // rowWriter writes rows: the entry, and the listing in each mesh's bucket.
 type rowWriter struct {
 	entries, meshes *bolt.Bucket
+	aside           map[vip.Key][]string    // see Store
 	open            map[string]*bolt.Bucket // by mesh
 	key             []byte
 }
@@ -93,7 +97,26 @@ func (w *rowWriter) write(c allocator.RowChange) error {
 			return err
 		}
 	}
+	if c.Old == nil {
+		if err := w.purge(c.Key); err != nil {
+			return err
+		}
+	}
 	return w.listings(c.Old, c.New)
+}
+
+// purge deletes what meshes said of an entry that was set aside: it comes back
+// with what they say now.
+func (w *rowWriter) purge(key vip.Key) error {
+	for _, mesh := range w.aside[key] {
+		if w.meshes.Bucket([]byte(mesh)) == nil {
+			continue // gone since
+		}
+		if err := w.unlist(mesh); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // listings writes what differs between two versions of a row. Both lists are

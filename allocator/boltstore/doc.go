@@ -2,7 +2,7 @@
 //
 // # Layout
 //
-//	meshvip/                format (uint32), id (text), meta (value)
+//	meshvip/                format (uint32), id, meta
 //	addresses/  ADDR        → holding: owner, and when it was released
 //	entries/    KEY         → the entry's addresses
 //	meshes/     MESH/ KEY   → the mesh's listing: spelling, outbounds
@@ -20,7 +20,10 @@
 //
 // The file is locked (flock): a second process waits [Options.Timeout] and then
 // gets [allocator.ErrLocked], and so does a second Open in this process. A
-// file is looked at before bbolt opens it, because bbolt initialises an empty
-// file and crashes on some that are cut short. Nothing is ever written to a
-// file that could not be read.
+// file is looked at before bbolt opens it, and every page before bbolt follows
+// it, because bbolt initialises an empty file and takes the process down on some
+// that are cut short or overwritten. bbolt would go on with the older of its two
+// metas where the newer is lost; this store does not, for it would give the
+// addresses of the last commit again. Nothing is ever written to a file that
+// could not be read.
 package boltstore

@@ -37,11 +37,29 @@ type boltMeta struct {
 	magic, boltMajor uint32
 }
 
-// inspect verifies that bbolt can open a file without initialising it or
-// crashing the process: that its newest meta is whole, and that the pages which
-// the meta names are there. It returns an error wrapping ErrDamaged, or the
-// operating system's.
+// inspect verifies that bbolt can open a file for reading without initialising
+// it: that both its metas are whole, and that it is as long as they say. It
+// returns an error wrapping ErrDamaged, or the operating system's.
 func inspect(path string) error {
+	return withFile(path, func(f io.ReaderAt, size int64) error {
+		_, err := inspectFile(f, size)
+		return err
+	})
+}
+
+// inspectPages verifies every page of a file that nobody writes to meanwhile.
+func inspectPages(path string) error {
+	return withFile(path, func(f io.ReaderAt, size int64) error {
+		m, err := inspectFile(f, size)
+		if err != nil {
+			return err
+		}
+		return inspectTree(f, m)
+	})
+}
+
+// withFile calls look on a regular file; its errors are damage.
+func withFile(path string, look func(f io.ReaderAt, size int64) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -54,57 +72,51 @@ func inspect(path string) error {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", path)
 	}
-	if err := inspectFile(f, info.Size()); err != nil {
+	if err := look(f, info.Size()); err != nil {
 		return fmt.Errorf("%w: %w", allocator.ErrDamaged, err)
 	}
 	return nil
 }
 
-func inspectFile(f io.ReaderAt, size int64) error {
+// inspectFile verifies what does not need the pages of the tree, and returns
+// the newest meta.
+func inspectFile(f io.ReaderAt, size int64) (boltMeta, error) {
 	if size == 0 {
-		return errors.New("the file is empty")
+		return boltMeta{}, errors.New("the file is empty")
 	}
 	m, err := newestMeta(f)
 	if err != nil {
-		return err
+		return boltMeta{}, err
 	}
 	pageSize := int64(m.pageSize)
 	if m.highWater > uint64(size/pageSize) {
-		return fmt.Errorf("the file is cut short: %d bytes, want %d pages of %d", size, m.highWater, pageSize)
-	}
-	if err := inspectPage(f, m, m.root, flagLeaf|flagBranch); err != nil {
-		return fmt.Errorf("root page: %w", err)
+		return boltMeta{}, fmt.Errorf("the file is cut short: %d bytes, want %d pages of %d", size, m.highWater, pageSize)
 	}
 	if m.freelist == noFreelist { // as we write it
-		return nil
+		return m, nil
 	}
-	if err := inspectPage(f, m, m.freelist, flagFreelist); err != nil {
-		return fmt.Errorf("list of free pages: %w", err)
+	if _, err := inspectPage(f, m, m.freelist, flagFreelist); err != nil {
+		return boltMeta{}, fmt.Errorf("list of free pages: %w", err)
 	}
-	return nil
+	return m, nil
 }
 
-// newestMeta returns the valid meta with the higher transaction id.
+// newestMeta returns the meta of the last transaction. bbolt would do with
+// either of the two: where the newer is lost it goes back to the transaction
+// before, and the addresses that the last one gave would be given again.
 func newestMeta(f io.ReaderAt) (boltMeta, error) {
-	var newest boltMeta
-	found := false
-	consider := func(off int64, pageSize uint32) {
-		if m, ok := readMeta(f, off); ok && (pageSize == 0 || m.pageSize == pageSize) && (!found || m.txid > newest.txid) {
-			newest, found = m, true
-		}
+	first, ok := readMeta(f, pageHeader)
+	if !ok {
+		return boltMeta{}, errors.New("its first page is overwritten, or it is no store at all")
 	}
-	consider(pageHeader, 0)
-	if found {
-		consider(int64(newest.pageSize)+pageHeader, newest.pageSize)
-		return newest, nil
+	second, ok := readMeta(f, int64(first.pageSize)+pageHeader)
+	if !ok || second.pageSize != first.pageSize {
+		return boltMeta{}, errors.New("its second page is overwritten")
 	}
-	for ps := uint32(smallestPage); ps <= largestPage; ps *= 2 {
-		consider(int64(ps)+pageHeader, ps)
+	if second.txid > first.txid {
+		return second, nil
 	}
-	if !found {
-		return boltMeta{}, errors.New("neither of the file's two meta pages is whole: it is not a store, or it is overwritten")
-	}
-	return newest, nil
+	return first, nil
 }
 
 func readMeta(f io.ReaderAt, off int64) (boltMeta, bool) {
@@ -126,30 +138,31 @@ func readMeta(f io.ReaderAt, off int64) (boltMeta, bool) {
 
 // inspectPage verifies that page id is one of the kind that flags allow, and
 // lies, with its overflow and its content, below the high-water mark.
-func inspectPage(f io.ReaderAt, m boltMeta, id uint64, flags uint16) error {
+func inspectPage(f io.ReaderAt, m boltMeta, id uint64, flags uint16) (overflow uint64, err error) {
 	if id < 2 || id >= m.highWater {
-		return fmt.Errorf("page %d of %d", id, m.highWater)
+		return 0, fmt.Errorf("page %d of %d", id, m.highWater)
 	}
 	var h [pageHeader + 8]byte
 	if _, err := f.ReadAt(h[:], int64(id)*int64(m.pageSize)); err != nil {
-		return err
+		return 0, err
 	}
 	o := binary.NativeEndian
-	kind, count, overflow := o.Uint16(h[8:]), o.Uint16(h[10:]), uint64(o.Uint32(h[12:]))
-	if o.Uint64(h[0:]) != id || kind&flags == 0 || kind&^flags != 0 {
-		return fmt.Errorf("page %d is overwritten", id)
+	kind, count := o.Uint16(h[8:]), o.Uint16(h[10:])
+	overflow = uint64(o.Uint32(h[12:]))
+	if o.Uint64(h[0:]) != id || kind&flags == 0 || kind&(kind-1) != 0 {
+		return 0, fmt.Errorf("page %d is overwritten", id)
 	}
 	if id+overflow >= m.highWater {
-		return fmt.Errorf("page %d runs over the end", id)
+		return 0, fmt.Errorf("page %d runs over the end", id)
 	}
-	if flags == flagFreelist {
+	if kind == flagFreelist {
 		n, room := uint64(count), (overflow+1)*uint64(m.pageSize)-pageHeader
 		if count == freelistCount {
 			n, room = o.Uint64(h[pageHeader:]), room-8
 		}
 		if n > room/8 {
-			return fmt.Errorf("page %d lists %d pages, more than it has room for", id, n)
+			return 0, fmt.Errorf("page %d lists %d pages, more than it has room for", id, n)
 		}
 	}
-	return nil
+	return overflow, nil
 }

@@ -25,26 +25,39 @@ func (s *Store) Load(ctx context.Context) (allocator.State, error) {
 	if read != nil {
 		return *read, nil
 	}
-	state, err := load(ctx, db)
+	all, err := load(ctx, db)
 	if err != nil {
 		return allocator.State{}, fmt.Errorf("reading store %s: %w", s.path, err)
 	}
-	return state, nil
+	s.aside = all.aside
+	return all.state, nil
+}
+
+// loaded is what a store holds, and the meshes in which records stand that
+// were set aside, by entry.
+type loaded struct {
+	state allocator.State
+	aside map[vip.Key][]string
 }
 
 // load reads the whole of a database.
-func load(ctx context.Context, db *bolt.DB) (allocator.State, error) {
-	l := loader{ctx: ctx, rows: make(map[vip.Key]*vip.Row), aside: make(map[vip.Key]bool)}
+func load(ctx context.Context, db *bolt.DB) (loaded, error) {
+	l := loader{
+		ctx: ctx, rows: make(map[vip.Key]*vip.Row), damaged: make(map[vip.Key]bool),
+		loaded: loaded{aside: make(map[vip.Key][]string)},
+	}
 	err := guard(func() error { return db.View(l.load) })
-	return l.state, err
+	return l.loaded, err
 }
 
 // loader collects a state from a read transaction.
 type loader struct {
-	ctx   context.Context
-	state allocator.State
-	rows  map[vip.Key]*vip.Row
-	aside map[vip.Key]bool // entries with a record that cannot be read
+	loaded
+	ctx     context.Context
+	rows    map[vip.Key]*vip.Row
+	damaged map[vip.Key]bool // entries with a record that cannot be read
+	// lostAddrs: some address key cannot be read.
+	lostAddrs bool
 }
 
 func (l *loader) load(tx *bolt.Tx) error {
@@ -73,18 +86,21 @@ func loadMeta(tx *bolt.Tx) (allocator.Meta, error) {
 	if err != nil {
 		return allocator.Meta{}, fmt.Errorf("%w: meta: %w", allocator.ErrDamaged, err)
 	}
-	m.ID = string(root.Get(keyID))
+	if m.ID, err = decodeID(keyID, root.Get(keyID)); err != nil {
+		return allocator.Meta{}, fmt.Errorf("%w: id: %w", allocator.ErrDamaged, err)
+	}
 	return m, nil
 }
 
 // damage sets a record aside.
 func (l *loader) damage(bucket string, key []byte, addr netip.Addr, err error) {
+	l.lostAddrs = l.lostAddrs || bucket == "addresses"
 	place := bucket + "/" + hex.EncodeToString(key)
 	if addr.IsValid() {
 		place = bucket + "/" + addr.String()
 	} else if k, err := readKey(key); err == nil {
 		place = bucket + "/" + k.String()
-		l.aside[k] = true
+		l.damaged[k] = true
 	}
 	l.state.Damaged = append(l.state.Damaged, allocator.Damage{Place: place, Err: err, Addr: addr})
 }
@@ -144,34 +160,57 @@ func (l *loader) meshes(tx *bolt.Tx) error {
 			listing, err := decodeListing(&in, mesh, k, v)
 			row := l.rows[key]
 			switch {
+			case err == nil && row != nil:
+				row.Listings = append(row.Listings, listing)
+				return nil
 			case err != nil:
 				l.damage(place, k, netip.Addr{}, err)
-			case row == nil && !l.aside[key]:
+			case !l.damaged[key]:
 				l.damage(place, k, netip.Addr{}, errors.New("the mesh lists an entry that has no record"))
-			case row != nil:
-				row.Listings = append(row.Listings, listing)
 			}
+			l.aside[key] = append(l.aside[key], mesh)
 			return nil
 		})
 	})
 }
 
-// assemble turns what was read into rows. An entry whose only listings cannot
-// be read is set aside with them; its address keys stay.
+// assemble turns what was read into rows. An entry whose listings cannot be
+// read is set aside with them; its address keys stay.
 func (l *loader) assemble() {
 	l.state.Rows = make([]*vip.Row, 0, len(l.rows))
 	for key, row := range l.rows {
 		if len(row.Listings) == 0 {
-			if l.aside[key] {
-				continue
+			if !l.damaged[key] {
+				l.damage("entries", appendKey(nil, key), netip.Addr{}, errors.New("no mesh lists the entry"))
 			}
-		} else {
-			name := row.Listings[0].Name
-			for _, x := range row.Listings {
-				name = min(name, x.Name)
-			}
-			row.Entry.Name = name
+			continue
+		}
+		row.Entry.Name = row.Listings[0].Name
+		for _, x := range row.Listings[1:] {
+			row.Entry.Name = min(row.Entry.Name, x.Name)
 		}
 		l.state.Rows = append(l.state.Rows, row)
+	}
+	if l.lostAddrs {
+		l.missing()
+	}
+}
+
+// missing finds the addresses of rows whose key is not there, because it is
+// the key itself that cannot be read.
+func (l *loader) missing() {
+	known := make(map[netip.Addr]bool, len(l.state.Addrs)+len(l.state.Damaged))
+	for _, h := range l.state.Addrs {
+		known[h.Addr] = true
+	}
+	for _, d := range l.state.Damaged {
+		known[d.Addr] = true
+	}
+	for _, row := range l.state.Rows {
+		for _, a := range row.Addrs() {
+			if !known[a] {
+				l.damage("addresses", a.AsSlice(), a, fmt.Errorf("the address of %v has no record", row.Key()))
+			}
+		}
 	}
 }
