@@ -110,7 +110,7 @@ func (s *seat) behind() *lost {
 // claims.
 func (d *draft) update(old, row *vip.Row) {
 	e := d.edit(old)
-	r := &Record{Row: row}
+	r := newRecord(row)
 	var buf [2]named
 	for _, n := range spell(row.Entry, d.zones.longest).claims(row.Entry.Kind, buf[:0]) {
 		if e.old != nil && e.old.has(n) {
@@ -134,7 +134,7 @@ func (d *draft) depart(row *vip.Row) {
 
 // arrive brings a new entry.
 func (d *draft) arrive(row *vip.Row) {
-	d.edit(row).new = &Record{Row: row}
+	d.edit(row).new = newRecord(row)
 	sp := spell(row.Entry, d.zones.longest)
 	d.report(row, sp)
 	var buf [2]named
@@ -212,6 +212,11 @@ func (d *draft) settle() {
 		}
 		if s.owner.row != nil {
 			d.edit(s.owner.row).new.set(named{name, s.owner.rank}, true)
+		}
+	}
+	for _, e := range d.edits {
+		if e.new != nil {
+			e.new.finish(d.zones.first)
 		}
 	}
 }

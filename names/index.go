@@ -16,10 +16,9 @@ type Index struct {
 	// What readers read.
 	relative *xsync.Map[string, *Record] // without the final dot
 	absolute *xsync.Map[string, *Record] // with it
-	v4       *xsync.Map[uint32, *Record]
-	v6       *xsync.Map[[16]byte, *Record]
+	addrs    addrMap
 	zones    atomic.Pointer[zoneSet]
-	// absolutes and records are the sizes of absolute, and of v4 and v6 with
+	// absolutes and records are the sizes of absolute, and of addrs with
 	// each record counted once.
 	absolutes, records atomic.Int64
 
@@ -34,8 +33,7 @@ func NewIndex() *Index {
 	x := &Index{
 		relative: xsync.NewMap[string, *Record](),
 		absolute: xsync.NewMap[string, *Record](),
-		v4:       xsync.NewMap[uint32, *Record](),
-		v6:       xsync.NewMap[[16]byte, *Record](),
+		addrs:    newAddrMap(),
 		losers:   make(map[string]losers),
 		views:    make(map[string]*View),
 	}
@@ -85,32 +83,6 @@ func same(c Change) bool {
 	return addressed(c.Old) && addressed(c.New) && c.Old.Key() == c.New.Key()
 }
 
-// at returns the record that has addr, nil if none.
-func (x *Index) at(addr netip.Addr) *Record {
-	var r *Record
-	switch {
-	case addr.Is4():
-		r, _ = x.v4.Load(number(addr))
-	case addr.IsValid() && addr.Zone() == "":
-		r, _ = x.v6.Load(addr.As16())
-	}
-	return r
-}
-
-// put makes r the record of addr; nil makes it nobody's.
-func (x *Index) put(addr netip.Addr, r *Record) {
-	switch {
-	case addr.Is4() && r != nil:
-		x.v4.Store(number(addr), r)
-	case addr.Is4():
-		x.v4.Delete(number(addr))
-	case r != nil:
-		x.v6.Store(addr.As16(), r)
-	default:
-		x.v6.Delete(addr.As16())
-	}
-}
-
 // owner returns the record that has name, nil if none.
 func (x *Index) owner(name string) *Record {
 	if isAbsolute(name) {
@@ -147,7 +119,7 @@ func (x *Index) own(name string, was, r *Record) {
 func (x *Index) record(row *vip.Row) *Record {
 	key := row.Key()
 	for _, addr := range [2]netip.Addr{row.V4, row.V6} {
-		if r := x.at(addr); r != nil && (r.Row == row || r.Row.Key() == key) {
+		if r := x.addrs.at(addr); r != nil && (r.Row == row || r.Row.Key() == key) {
 			return r
 		}
 	}
@@ -156,11 +128,9 @@ func (x *Index) record(row *vip.Row) *Record {
 
 // each calls f for each record, once.
 func (x *Index) each(f func(*Record)) {
-	x.v4.Range(func(_ uint32, r *Record) bool { f(r); return true })
-	x.v6.Range(func(_ [16]byte, r *Record) bool {
-		if !r.Row.V4.IsValid() {
+	x.addrs.each(func(v4 bool, r *Record) {
+		if v4 || !r.Row.V4.IsValid() {
 			f(r)
 		}
-		return true
 	})
 }

@@ -61,8 +61,15 @@ func (d *draft) publish() {
 	x := d.x
 	ns, as := d.moves()
 	for _, m := range as {
-		if m.new == nil {
-			x.put(m.addr, nil)
+		switch {
+		case m.new == nil:
+			x.addrs.put(m.addr, nil)
+		case m.old != nil && m.old.full != m.new.full:
+			// Its PTR is to have another name: until all names are stored, the
+			// one that readers get is looked up.
+			r := *m.new
+			r.full = ""
+			x.addrs.put(m.addr, &r)
 		}
 	}
 	for _, v := range x.views {
@@ -73,7 +80,7 @@ func (d *draft) publish() {
 	}
 	for _, m := range as {
 		if m.new != nil {
-			x.put(m.addr, m.new)
+			x.addrs.put(m.addr, m.new)
 		}
 	}
 	for _, v := range x.views {

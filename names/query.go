@@ -73,7 +73,7 @@ func (v *View) Forward(name, zone string) (*Record, Result) {
 
 // Reverse returns the record that has addr, nil if the view shows none.
 func (v *View) Reverse(addr netip.Addr) *Record {
-	r := v.x.at(addr)
+	r := v.x.addrs.at(addr)
 	if r == nil || !v.shows(r.Row) {
 		return nil
 	}
@@ -106,6 +106,9 @@ func (v *View) PTR(r *Record, zones []string) string {
 		}
 		return ""
 	}
+	if name, ok := v.known(r, zones); ok {
+		return name
+	}
 	for _, zone := range zones {
 		if zone == "." {
 			continue
@@ -135,4 +138,25 @@ func (v *View) confirms(name string, r *Record, zones []string) bool {
 	got, result := v.Forward(name, zone)
 	return result == Found &&
 		(got == r || got.Row.V4 == r.Row.V4 && got.Row.V6 == r.Row.V6 && got.Row.Key() == r.Row.Key())
+}
+
+// known returns the name that r's PTR has below the first of zones that is not
+// ".", if r knows it and nobody else can have it: r owns the spelling, no host
+// or fqdn is there to take the name, and no longer one of the zones covers it.
+func (v *View) known(r *Record, zones []string) (string, bool) {
+	if r.full == "" || v.x.absolutes.Load() > 0 || strings.HasPrefix(r.full, apexHost) {
+		return "", false
+	}
+	spelled := len(r.Dotted)
+	if spelled == 0 {
+		spelled = len(r.Literal)
+	}
+	for _, zone := range zones {
+		if zone == "." {
+			continue
+		}
+		ok := r.full[spelled+1:] == zone && (len(zones) == 1 || longestCovering(r.full, zones) == zone)
+		return r.full, ok
+	}
+	return "", false
 }

@@ -20,6 +20,64 @@ type Record struct {
 	// Absolute is the full name of a host or an fqdn, in lower case, with its
 	// final dot, and empty for the same reasons.
 	Absolute string
+
+	// full is the name that a PTR gives a service below the first of the zones:
+	// Dotted, or else Literal, which are a part of it. Empty where it is not
+	// known, and has to be put together and confirmed.
+	full string
+	// The row's addresses again, so that a reply need not look at the row.
+	v4       [4]byte
+	v6       [16]byte
+	families families
+}
+
+// families are the families of addresses that a record has.
+type families uint8
+
+const (
+	hasV4 families = 1 << iota
+	hasV6
+)
+
+// newRecord returns a record of row that has no names yet.
+func newRecord(row *vip.Row) *Record {
+	r := &Record{Row: row}
+	if row.V4.IsValid() {
+		r.v4, r.families = row.V4.As4(), hasV4
+	}
+	if row.V6.IsValid() {
+		r.v6, r.families = row.V6.As16(), r.families|hasV6
+	}
+	return r
+}
+
+// A returns the record's v4 address, and whether it has one.
+func (r *Record) A() (addr [4]byte, ok bool) { return r.v4, r.families&hasV4 != 0 }
+
+// AAAA returns the record's v6 address, and whether it has one.
+func (r *Record) AAAA() (addr [16]byte, ok bool) { return r.v6, r.families&hasV6 != 0 }
+
+// finish completes a record whose names are settled. zone is the first of the
+// zones, empty where there is none.
+func (r *Record) finish(zone string) {
+	name := r.Dotted
+	if name == "" {
+		name = r.Literal
+	}
+	switch {
+	case name == "" || zone == "":
+		r.full = ""
+		return
+	case len(r.full) != len(name)+1+len(zone) || r.full[:len(name)] != name || r.full[len(name)+1:] != zone:
+		r.full = under(name, zone)
+	}
+	// One string holds them all.
+	if r.Literal == name {
+		r.Literal = r.full[:len(name)]
+	}
+	if r.Dotted == name {
+		r.Dotted = r.full[:len(name)]
+	}
 }
 
 // Change is what became of one entry. Old is nil for an entry that appears,

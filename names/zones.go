@@ -13,12 +13,17 @@ type zoneSet struct {
 	names []string // sorted, none twice
 	// longest is the number of octets that the longest zone adds to a name.
 	longest int
+	// first is the first of names that is not ".", empty if there is none.
+	first string
 }
 
 func newZoneSet(zones []string) *zoneSet {
 	z := &zoneSet{names: slices.Compact(slices.Sorted(slices.Values(zones)))}
 	for _, zone := range z.names {
 		z.longest = max(z.longest, octets(zone))
+		if z.first == "" && zone != "." {
+			z.first = zone
+		}
 	}
 	return z
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/meshvip/coredns-meshvip/names"
-	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/miekg/dns"
 )
 
@@ -35,8 +34,8 @@ type node struct {
 	apex bool
 	// server: A and AAAA of the name server itself.
 	server bool
-	// row is of the entry that owns the name, nil if none does.
-	row *vip.Row
+	// owner is the record of the entry that owns the name, nil if none does.
+	owner *names.Record
 	// ptr is the name that an address has, or empty.
 	ptr string
 }
@@ -68,7 +67,7 @@ func (n *node) findForward(v *names.View, name, zone string) {
 	switch found {
 	case names.Found:
 		n.exists = true
-		n.row = rec.Row
+		n.owner = rec
 	case names.Empty:
 		n.exists = true
 	}
@@ -96,9 +95,15 @@ func (n *node) result(qtype uint16, ns []netip.Addr) result {
 	has := false
 	switch qtype {
 	case dns.TypeA:
-		has = n.row != nil && n.row.V4.IsValid() || n.server && hasFamily(ns, true)
+		if n.owner != nil {
+			_, has = n.owner.A()
+		}
+		has = has || n.server && hasFamily(ns, true)
 	case dns.TypeAAAA:
-		has = n.row != nil && n.row.V6.IsValid() || n.server && hasFamily(ns, false)
+		if n.owner != nil {
+			_, has = n.owner.AAAA()
+		}
+		has = has || n.server && hasFamily(ns, false)
 	case dns.TypePTR:
 		has = n.ptr != ""
 	case dns.TypeSOA, dns.TypeNS:

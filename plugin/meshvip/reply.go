@@ -71,17 +71,17 @@ func (a *apex) reply(q *dns.Msg, z *zone, n *node, res result, serial uint32) *d
 		return a.negativeReply(q, z, res, serial)
 	}
 	switch qtype := q.Question[0].Qtype; {
-	case qtype == dns.TypeA && n.row != nil:
+	case qtype == dns.TypeA && n.owner != nil:
 		m := new(aReply)
 		m.to(q)
-		m.octets = n.row.V4.As4()
+		m.octets, _ = n.owner.A()
 		m.rr.A = m.octets[:]
 		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
 		return &m.Msg
-	case qtype == dns.TypeAAAA && n.row != nil:
+	case qtype == dns.TypeAAAA && n.owner != nil:
 		m := new(aaaaReply)
 		m.to(q)
-		m.octets = n.row.V6.As16()
+		m.octets, _ = n.owner.AAAA()
 		m.rr.AAAA = m.octets[:]
 		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
 		return &m.Msg
