@@ -356,3 +356,27 @@ func (s *server) logLine(texts ...string) (line string) {
 	})
 	return line
 }
+
+// watch asks for name again and again, and fails the test when the answer is
+// anything but addr. It goes on until ended is called, which returns how many
+// answers there were.
+func (s *server) watch(name string, addr netip.Addr) (ended func() int) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan int)
+	go func() {
+		n := 0
+		defer func() { done <- n }()
+		for ctx.Err() == nil {
+			r, err := s.query(name, dns.TypeA)
+			if err != nil {
+				continue // UDP loses packets
+			}
+			n++
+			if len(r.Answer) != 1 || r.Answer[0].(*dns.A).A.String() != addr.String() {
+				s.t.Errorf("%s was answered with\n%v\nwant %v", name, r, addr)
+				return
+			}
+		}
+	}()
+	return func() int { stop(); return <-done }
+}
