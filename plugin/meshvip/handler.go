@@ -56,17 +56,22 @@ type Handler struct {
 // runtime's first block that has any, for blocks that have none themselves.
 // cooldown is the runtime's.
 func newHandler(b BlockConfig, cooldown time.Duration, suffixes []string, t table, x *names.Index, v *names.View) *Handler {
+	h := new(Handler)
+	h.serve(b, cooldown, suffixes, t, x, v)
+	return h
+}
+
+// serve makes h answer; see newHandler. It comes before the first query.
+func (h *Handler) serve(b BlockConfig, cooldown time.Duration, suffixes []string, t table, x *names.Index, v *names.View) {
 	if len(b.Forward) > 0 {
 		suffixes = b.Forward
 	}
-	return &Handler{
-		block:    b,
-		apex:     newApex(b, cooldown),
-		table:    t,
-		view:     v,
-		suffixes: slices.Clone(suffixes),
-		entries:  x.Len,
-	}
+	h.block = b
+	h.apex = newApex(b, cooldown)
+	h.table = t
+	h.view = v
+	h.suffixes = slices.Clone(suffixes)
+	h.entries = x.Len
 }
 
 // Name implements plugin.Handler.
