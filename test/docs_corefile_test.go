@@ -1,0 +1,183 @@
+package test
+
+import (
+	"net/netip"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// documented is a Corefile from a document, made to run here: in a directory of
+// its own with a copy of examples/resources, on free ports of 127.0.0.1.
+type documented struct {
+	dir      string
+	corefile string
+	blocks   []documentedBlock
+	ready    string // the address of plugin ready, or empty
+	metrics  string // the address of plugin prometheus, or empty
+	publish  string // the directory that is published to, or empty
+	pools    []netip.Prefix
+}
+
+// documentedBlock is a server block that has meshvip.
+type documentedBlock struct {
+	addr   string   // where it answers
+	zones  []string // its forward zones, without a final dot but for "."
+	meshes []string
+	ns     []string
+}
+
+// serverBlock is one server block of a Corefile, by lines.
+type serverBlock struct {
+	keys  []string
+	bind  string
+	lines []string // between the braces
+}
+
+// serverBlocks splits a Corefile. Documents have one property a line, and
+// neither snippets nor imports.
+func serverBlocks(t testing.TB, corefile string) []serverBlock {
+	t.Helper()
+	var blocks []serverBlock
+	depth := 0
+	for line := range strings.Lines(corefile) {
+		text := strings.TrimSpace(line)
+		fields := strings.Fields(text)
+		switch {
+		case text == "" || text[0] == '#':
+			continue
+		case text == "}":
+			depth--
+		case depth == 0 && fields[len(fields)-1] == "{":
+			blocks = append(blocks, serverBlock{keys: fields[:len(fields)-1]})
+			depth++
+			continue
+		case depth == 0:
+			t.Fatalf("%q stands outside of a server block", text)
+		case fields[len(fields)-1] == "{":
+			depth++
+		}
+		if b := &blocks[len(blocks)-1]; depth == 1 && fields[0] == "bind" {
+			b.bind = fields[1]
+		} else if depth > 0 {
+			b.lines = append(b.lines, text)
+		}
+	}
+	if depth != 0 {
+		t.Fatalf("the braces of the Corefile do not match:\n%s", corefile)
+	}
+	return blocks
+}
+
+// document makes a Corefile run here. upstream is who answers for the servers
+// that its forward lines name.
+func document(t testing.TB, corefile, upstream string) *documented {
+	t.Helper()
+	d := &documented{dir: t.TempDir()}
+	ports := make(map[string]string) // free ones for documented ones
+	port := func(documented string) string {
+		if ports[documented] == "" {
+			ports[documented] = freePort(t)
+		}
+		return ports[documented]
+	}
+	var out strings.Builder
+	for _, b := range serverBlocks(t, corefile) {
+		d.block(t, &out, b, port, upstream)
+	}
+	d.corefile = out.String()
+	return d
+}
+
+// zoneAndPort splits a server block's key.
+var zoneAndPort = regexp.MustCompile(`^(.*?)(?::(\d+))?$`)
+
+// block writes one server block to out.
+func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, port func(string) string, upstream string) {
+	t.Helper()
+	own := documentedBlock{}
+	root := d.dir
+	var keys []string
+	for _, key := range b.keys {
+		parts := zoneAndPort.FindStringSubmatch(strings.TrimSuffix(key, ","))
+		p := port("dns " + b.bind + " " + parts[2])
+		own.addr = "127.0.0.1:" + p
+		keys = append(keys, parts[1]+":"+p)
+		own.zones = append(own.zones, parts[1])
+	}
+	out.WriteString(strings.Join(keys, " ") + " {\nbind 127.0.0.1\n")
+	found := false
+	for _, line := range b.lines {
+		fields := strings.Fields(line)
+		args := slices.Clip(fields[1:])
+		switch fields[0] {
+		case "ready", "prometheus", "health":
+			addr := "127.0.0.1:" + port(strings.Join(fields, " "))
+			line = fields[0] + " " + addr
+			switch fields[0] {
+			case "ready":
+				d.ready = addr
+			case "prometheus":
+				d.metrics = addr
+			}
+		case "forward":
+			line = "forward " + args[0] + " " + upstream
+		case "root":
+			root = d.place(d.dir, args[0])
+			line = "root " + root
+		case "source":
+			dir := d.place(root, args[1])
+			line = "source file " + dir
+			if _, err := os.Stat(dir); err != nil {
+				copyTree(t, filepath.Join(top, "examples", "resources"), dir)
+			}
+		case "store":
+			if args[0] == "bolt" {
+				path := d.place(root, args[1])
+				line = "store bolt " + path
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+		case "publish":
+			d.publish = d.place(root, args[0])
+			line = "publish " + d.publish
+		case "pool":
+			for _, a := range args {
+				d.pools = append(d.pools, netip.MustParsePrefix(a))
+			}
+		case "meshes":
+			own.meshes = args
+		case "ns":
+			own.ns = args
+		case "meshvip":
+			found = true
+			if zones := slices.DeleteFunc(args, func(a string) bool { return a == "{" }); len(zones) > 0 {
+				own.zones = zones
+			}
+		}
+		out.WriteString(line + "\n")
+	}
+	out.WriteString("}\n")
+	if found {
+		own.zones = slices.DeleteFunc(own.zones, func(z string) bool { return strings.Contains(z, "/") })
+		d.blocks = append(d.blocks, own)
+	}
+}
+
+// place returns where a path of the Corefile lies here: all of them below the
+// directory of d, absolute ones too.
+func (d *documented) place(root, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Join(d.dir, path)
+	}
+	return filepath.Join(root, path)
+}
+
+// hasV6 reports whether entries get IPv6 addresses.
+func (d *documented) hasV6() bool {
+	return slices.ContainsFunc(d.pools, func(p netip.Prefix) bool { return p.Addr().Is6() })
+}
