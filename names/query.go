@@ -100,14 +100,14 @@ func (v *View) Below(p netip.Prefix) bool {
 // name, if a zone covers it. The name is confirmed: asked for in the longest
 // zone that covers it, it gives r's entry at r's addresses.
 func (v *View) PTR(r *Record, zones []string) string {
+	if name, ok := v.known(r, zones); ok {
+		return name
+	}
 	if r.Row.Entry.Kind != vip.Service {
 		if r.Absolute != "" && v.confirms(r.Absolute, r, zones) {
 			return r.Absolute
 		}
 		return ""
-	}
-	if name, ok := v.known(r, zones); ok {
-		return name
 	}
 	for _, zone := range zones {
 		if zone == "." {

@@ -40,19 +40,25 @@ func parseReverse(name string) (rn reverseName, ok bool) {
 	return reverseName{}, false
 }
 
-// parseOctets reads what stands before in-addr.arpa., final dot included.
+// parseOctets reads what stands before in-addr.arpa., final dot included, from
+// its end, which is where an address begins.
 func parseOctets(s string) reverseName {
 	var octets [4]byte
 	n := 0
 	for n < len(octets) && s != "" {
-		label, before := lastLabel(s)
-		octet, ok := decimal(label)
-		if !ok {
+		dot := len(s) - 1
+		start, octet := dot, 0
+		for unit := 1; start > 0 && s[start-1]-'0' <= 9 && unit <= 100; unit *= 10 {
+			start--
+			octet += unit * int(s[start]-'0')
+		}
+		if start == dot || octet > 255 || s[start] == '0' && dot-start > 1 ||
+			start > 0 && (s[start-1] != '.' || escaped(s, start-1)) {
 			break
 		}
-		octets[n] = octet
+		octets[n] = byte(octet)
 		n++
-		s = before
+		s = s[:start]
 	}
 	return reverseName{netip.PrefixFrom(netip.AddrFrom4(octets), 8*n), s != ""}
 }
@@ -73,32 +79,6 @@ func parseNibbles(s string) reverseName {
 		s = s[:at]
 	}
 	return reverseName{netip.PrefixFrom(netip.AddrFrom16(octets), 4*n), s != ""}
-}
-
-// lastLabel splits the last label off s, which ends in a dot that is not
-// escaped, and is empty or ends so again without the label.
-func lastLabel(s string) (label, before string) {
-	end := len(s) - 1
-	start := strings.LastIndexByte(s[:end], '.') + 1
-	for start > 0 && escaped(s, start-1) {
-		start = strings.LastIndexByte(s[:start-1], '.') + 1
-	}
-	return s[start:end], s[:start]
-}
-
-// decimal reads an octet as reverse names write it.
-func decimal(s string) (byte, bool) {
-	if len(s) == 0 || len(s) > 3 || s[0] == '0' && len(s) > 1 {
-		return 0, false
-	}
-	n := 0
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-		n = 10*n + int(s[i]-'0')
-	}
-	return byte(n), n < 256
 }
 
 // hexadecimal reads a nibble as reverse names in lower case write it.
