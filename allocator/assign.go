@@ -29,14 +29,16 @@ func (p *plan) assign() {
 	defer p.stopReuse()
 	has4, has6 := families(p.t.meta.Pools)
 	for _, f := range []struct{ v4, has bool }{{true, has4}, {false, has6}} {
-		if !f.has {
+		if !f.has && !p.t.aside {
 			continue
 		}
 		needy := p.needy(f.v4)
 		for _, key := range needy {
 			p.reclaim(key, p.edits[key], f.v4)
 		}
-		p.serve(needy, f.v4)
+		if f.has {
+			p.serve(needy, f.v4)
+		}
 	}
 }
 

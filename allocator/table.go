@@ -30,6 +30,9 @@ type table struct {
 	waiting4, waiting6 map[vip.Key]struct{}
 	// reserved are addresses whose holder could not be read: nobody gets them.
 	reserved map[netip.Addr]struct{}
+	// aside: some address was never released, and yet has no row, for that
+	// could not be read.
+	aside bool
 	// otherPools: the pools have changed since the last delta.
 	otherPools bool
 }
@@ -59,7 +62,9 @@ func newTable(s State) *table {
 			t.reserved[d.Addr] = struct{}{}
 		}
 	}
-	t.queue(slices.DeleteFunc(slices.Clone(s.Addrs), func(h Held) bool { return t.live[h.Addr] != nil }))
+	lone := slices.DeleteFunc(slices.Clone(s.Addrs), func(h Held) bool { return t.live[h.Addr] != nil })
+	t.aside = slices.ContainsFunc(lone, func(h Held) bool { return !h.Released })
+	t.queue(lone)
 	return t
 }
 
