@@ -65,6 +65,33 @@ func TestNoOutboundsAreAnEmptyList(t *testing.T) {
 	}
 }
 
+func TestFirstOutboundOfAPortGivesTheTags(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []vip.Kind{vip.Service, vip.Host, vip.FQDN} {
+		var outbounds []vip.Outbound
+		for _, port := range []uint16{0, 80, 81} {
+			for i := range 30 {
+				outbounds = append(outbounds, serviceOutbound(fmt.Sprintf("port-%d-%02d", port, i), port))
+			}
+		}
+		data, err := EncodeOutbounds("m", []*vip.Row{row(kind, "m", "x", "240.0.0.1", "", outbounds...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []outbound
+		if err := yaml.UnmarshalStrict(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		want := []outbound{
+			{"240.0.0.1", 80, map[string]string{vip.ServiceTag: "port-0-00"}},
+			{"240.0.0.1", 81, map[string]string{vip.ServiceTag: "port-81-00"}},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%v (-want +got)\n%s", kind, diff)
+		}
+	}
+}
+
 func TestMeshNameStaysInItsComment(t *testing.T) {
 	t.Parallel()
 	for _, mesh := range []string{"a\n- address: 1.2.3.4", "a\r", "\u0085", "\u2028b", "\xff", `"`, "\x00", "\ufeff"} {

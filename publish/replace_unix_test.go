@@ -107,3 +107,21 @@ func asReader(t *testing.T, path string, do func()) {
 	}
 	do()
 }
+
+// TestFilesAreForAnybodyToReadWhateverTheUmask is not parallel: the umask is
+// the process's.
+func TestFilesAreForAnybodyToReadWhateverTheUmask(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	umask := syscall.Umask(0o077)
+	err := d.Write("m", small())
+	syscall.Umask(umask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range files(t, path) {
+		if info, err := os.Stat(filepath.Join(path, name)); err != nil || info.Mode() != 0o644 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+}
