@@ -19,9 +19,11 @@ type follower struct {
 	done sync.WaitGroup
 }
 
-// follow starts to follow the source of cfg for r.
-func follow(r *runtime, cfg RuntimeConfig) *follower {
-	ctx, stop := context.WithCancel(context.Background())
+// follow starts to follow the source that r is to follow now, until it is ended
+// or r is.
+func follow(r *runtime) *follower {
+	cfg := r.settings.cfg
+	ctx, stop := context.WithCancel(r.ctx)
 	f := &follower{stop: stop}
 	var source watcher.Source = file.New(cfg.Source.Value.Dir, file.Options{Zone: cfg.KumaZone.Value, Logger: r.log})
 	f.done.Go(func() {
@@ -34,15 +36,14 @@ func follow(r *runtime, cfg RuntimeConfig) *follower {
 		t := time.NewTicker(statusInterval)
 		defer t.Stop()
 		var last watcher.Status
-		for {
+		for ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
-				return
 			case <-t.C:
-				s := source.Status()
-				r.m.source(last, s)
-				last = s
 			}
+			s := source.Status()
+			r.m.source(last, s)
+			last = s
 		}
 	})
 	return f

@@ -2,9 +2,10 @@ package meshvip
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	clog "github.com/coredns/coredns/plugin/pkg/log"
 )
@@ -24,7 +25,7 @@ func (logHandler) Enabled(_ context.Context, l slog.Level) bool {
 
 func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	b.WriteString(r.Message)
+	b.WriteString(printable(r.Message))
 	b.WriteString(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
 		writeAttr(&b, a)
@@ -58,8 +59,29 @@ func (h logHandler) WithGroup(string) slog.Handler { return h }
 // writeAttr writes one attribute: quoted where it would be unclear otherwise.
 func writeAttr(b *strings.Builder, a slog.Attr) {
 	s := a.Value.Resolve().String()
-	if strings.ContainsAny(s, " \t\n\"=") || s == "" {
-		s = fmt.Sprintf("%q", s)
+	if s == "" || strings.ContainsAny(s, " \"=") || printable(s) != s {
+		s = strconv.Quote(s)
 	}
 	b.WriteString(" " + a.Key + "=" + s)
+}
+
+// printable returns s with what would break a line of the log, or a terminal,
+// escaped: names come from files that others write.
+func printable(s string) string {
+	unprintable := func(r rune) bool { return !strconv.IsPrint(r) }
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, unprintable) {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 || unprintable(r) {
+			q := strconv.Quote(s[:n])
+			b.WriteString(q[1 : len(q)-1])
+		} else {
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
 }

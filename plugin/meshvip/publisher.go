@@ -4,14 +4,23 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/publish"
 	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+const (
+	// publishRetry bounds the pause between attempts to write.
+	publishRetry = 30 * time.Second
+	// lastWrites bounds what is written when the server ends. The next start
+	// writes the rest.
+	lastWrites = 3 * time.Second
 )
 
 // publisher writes the tables of meshes that changed to a directory, in a
@@ -21,20 +30,29 @@ type publisher struct {
 	alloc *allocator.Allocator
 	log   *slog.Logger
 
-	mu    sync.Mutex
-	dir   string              // "" publishes nothing
-	dirty map[string]struct{} // meshes to look at
-	wake  chan struct{}
+	mu     sync.Mutex
+	path   string              // "" publishes nothing
+	dirty  map[string]struct{} // meshes to look at
+	sweeps bool                // look for meshes that went unseen, once the source is read
+	wake   chan struct{}
+
+	// These belong to the goroutine that writes.
+	dir    *publish.Dir // the directory at opened; nil if it has to be opened
+	opened string
+	told   string // the error that was logged last
 }
 
-// newPublisher returns a publisher to dir.
-func newPublisher(dir string, alloc *allocator.Allocator, log *slog.Logger) *publisher {
-	return &publisher{dir: dir, alloc: alloc, log: log, dirty: make(map[string]struct{}), wake: make(chan struct{}, 1)}
+// newPublisher returns a publisher to the directory at path.
+func newPublisher(path string, alloc *allocator.Allocator, log *slog.Logger) *publisher {
+	return &publisher{path: path, alloc: alloc, log: log, dirty: make(map[string]struct{}), wake: make(chan struct{}, 1)}
 }
 
 // published reads what stands in the directory, for a table that is new.
 func (p *publisher) published() (rows []*vip.Row, bad []error) {
-	dir, err := publish.Open(p.dir)
+	if _, err := os.Stat(p.path); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	dir, err := publish.Open(p.path)
 	if err != nil {
 		return nil, []error{err}
 	}
@@ -51,10 +69,13 @@ func (p *publisher) published() (rows []*vip.Row, bad []error) {
 // changed notes meshes whose tables changed or went. It does not block.
 func (p *publisher) changed(meshes ...[]string) {
 	p.note(slices.Concat(meshes...))
-	p.signal()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
 }
 
-// note marks meshes to be looked at by the next write.
+// note notes meshes and wakes nobody.
 func (p *publisher) note(meshes []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,29 +84,56 @@ func (p *publisher) note(meshes []string) {
 	}
 }
 
-func (p *publisher) signal() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
 // all notes every mesh.
 func (p *publisher) all() { p.changed(p.alloc.Meshes()) }
 
 // move changes the directory, and fills the new one.
-func (p *publisher) move(dir string) {
+func (p *publisher) move(path string) {
 	p.mu.Lock()
-	same := p.dir == dir
-	p.dir = dir
+	same := p.path == path
+	p.path = path
 	p.mu.Unlock()
 	if !same {
 		p.all()
 	}
 }
 
-// take returns the meshes to write, and where to.
-func (p *publisher) take() (dir string, meshes []string) {
+// sweepLater lets the next sweep do its work.
+func (p *publisher) sweepLater() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sweeps = p.path != ""
+}
+
+// sweep notes the meshes that stand in the directory and not in the table: a
+// server that was killed between a commit and the removal of the files has left
+// them. It is for when the source has been read; what was published is needed
+// before. It works once.
+func (p *publisher) sweep() {
+	p.mu.Lock()
+	path, sweeps := p.path, p.sweeps
+	p.sweeps = false
+	p.mu.Unlock()
+	if !sweeps || path == "" {
+		return
+	}
+	dir, err := publish.Open(path)
+	if err != nil {
+		return // write meets it too, and says so
+	}
+	meshes, err := dir.Meshes()
+	if err != nil {
+		return
+	}
+	p.changed(slices.DeleteFunc(meshes, func(m string) bool {
+		// The table's name, NAME.json, might be that of a file of others.
+		_, err := os.Stat(filepath.Join(path, m+".outbounds.yaml"))
+		return err != nil
+	}))
+}
+
+// take returns the meshes to write, sorted, and where to.
+func (p *publisher) take() (path string, meshes []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for m := range p.dirty {
@@ -93,24 +141,25 @@ func (p *publisher) take() (dir string, meshes []string) {
 	}
 	clear(p.dirty)
 	slices.Sort(meshes)
-	return p.dir, meshes
+	return p.path, meshes
 }
 
-// run writes until ctx is done, and then what is left once more.
+// run writes until ctx is done, and then what is left.
 func (p *publisher) run(ctx context.Context) {
-	pause := backoff.NewExponentialBackOff()
-	pause.InitialInterval, pause.MaxInterval = time.Second, 30*time.Second
+	pause := newPause(publishRetry)
 	var again <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
-			p.write()
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+			defer cancel()
+			p.write(last)
 			return
 		case <-p.wake:
 		case <-again:
 		}
 		again = nil
-		if p.write() {
+		if p.write(ctx) {
 			pause.Reset()
 		} else {
 			again = time.After(pause.NextBackOff())
@@ -118,38 +167,62 @@ func (p *publisher) run(ctx context.Context) {
 	}
 }
 
-// write writes what is noted, and reports whether all of it could be written.
-func (p *publisher) write() bool {
+// write writes what is noted, until ctx is done, and reports whether all of it
+// could be written. What could not is noted again.
+func (p *publisher) write(ctx context.Context) bool {
 	path, meshes := p.take()
 	if path == "" || len(meshes) == 0 {
 		return true
 	}
-	dir, err := publish.Open(path)
-	for i, m := range meshes {
-		if err == nil {
-			err = p.writeMesh(dir, m)
-		}
-		if err != nil {
-			p.log.Error("tables are not published; trying again", "publish", path, "meshes", len(meshes)-i, "error", err)
-			p.note(meshes[i:])
-			return false
-		}
+	failed, err := p.writeTo(ctx, path, meshes)
+	if len(failed) == 0 {
+		p.told = ""
+		return true
 	}
-	return true
+	p.note(failed)
+	if err != nil && err.Error() != p.told {
+		p.told = err.Error()
+		p.log.Error("tables are not published; trying again", "publish", path, "meshes", len(failed), "error", err)
+	}
+	if err != nil {
+		p.dir = nil // it may be another directory by now
+	}
+	return false
 }
 
-// writeMesh writes one mesh, or removes its files where it is gone.
-func (p *publisher) writeMesh(dir *publish.Dir, mesh string) error {
-	rows, ok := p.alloc.MeshRows(mesh)
-	if !ok {
-		return dir.Remove(mesh)
+// writeTo writes meshes to the directory at path. It returns those that could
+// not be written, and the first error.
+func (p *publisher) writeTo(ctx context.Context, path string, meshes []string) (failed []string, first error) {
+	if p.dir == nil || p.opened != path {
+		dir, err := publish.Open(path)
+		if err != nil {
+			return meshes, err
+		}
+		p.dir, p.opened = dir, path
 	}
-	err := dir.Write(mesh, rows)
-	if aside := (publish.SetAside)(nil); errors.As(err, &aside) {
-		// The rest of the mesh is written, and these will not be until they
-		// change.
-		p.log.Warn("entries are not published", "error", err)
-		return nil
+	for i, m := range meshes {
+		if ctx.Err() != nil {
+			return append(failed, meshes[i:]...), first
+		}
+		err := p.writeMesh(m)
+		var aside publish.SetAside
+		switch {
+		case errors.As(err, &aside):
+			p.log.Warn("a table is published without some of its entries", "publish", path, "error", err)
+		case err != nil:
+			failed = append(failed, m)
+			if first == nil {
+				first = err
+			}
+		}
 	}
-	return err
+	return failed, first
+}
+
+// writeMesh makes the files of one mesh what its table is.
+func (p *publisher) writeMesh(mesh string) error {
+	if rows, ok := p.alloc.MeshRows(mesh); ok {
+		return p.dir.Write(mesh, rows)
+	}
+	return p.dir.Remove(mesh)
 }

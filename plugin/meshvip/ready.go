@@ -13,6 +13,7 @@ import (
 // running one from being ready.
 type blocks struct {
 	mu       sync.Mutex
+	expected int // how many do not answer yet
 	handlers []*Handler
 }
 
@@ -29,18 +30,34 @@ func blocksOf(c *caddy.Controller) *blocks {
 	return b
 }
 
-// add makes h one of the blocks, and lets it answer for them.
+// expect makes h, which does not answer yet, one of the blocks. It is called
+// before anybody asks h: plugin ready asks as soon as its own OnStartup ran.
+func (b *blocks) expect(h *Handler) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected++
+	h.blocks = b
+}
+
+// add says that h answers from now on. It need not have been expected.
 func (b *blocks) add(h *Handler) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if h.blocks == nil {
+		h.blocks = b
+	} else {
+		b.expected--
+	}
 	b.handlers = append(b.handlers, h)
-	h.blocks = b
 }
 
 // ready reports whether every block is.
 func (b *blocks) ready() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.expected > 0 {
+		return false
+	}
 	for _, h := range b.handlers {
 		if !h.isReady() {
 			return false

@@ -1,8 +1,6 @@
 package meshvip
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -15,9 +13,16 @@ import (
 // When CoreDNS reloads, it starts the new instance before it stops the old
 // one, and a store has one writer: so the runtime passes from one to the other.
 // The instances that refer to a runtime are its owners, in the order in which
-// they came; its configuration is the first one's until that one has gone.
-// An instance that fails to start is told nothing: the old one lets go of it
-// (OnRestartFailed), or else the next one that starts.
+// they came. An owner's settings are in force, and a runtime writes at all,
+// only once its instance has taken over: it may still fail, and then it must
+// have changed nothing.
+//
+// An instance that fails to start is told nothing. The old one lets go of it
+// (OnRestartFailed), or else the next one that starts; until then it holds
+// nothing but a store that is open.
+//
+// The mutex is held while stores are opened and closed. What a runtime does in
+// the background never takes it.
 var registry = struct {
 	sync.Mutex
 	runtimes map[string]*shared
@@ -32,60 +37,69 @@ type shared struct {
 // owner is one instance's part in a runtime.
 type owner struct {
 	instance *instance
-	cfg      RuntimeConfig
-	options  string   // fingerprint of its blocks' options
+	settings settings
 	forward  []string // its blocks' forward zones
 	views    []*names.View
 }
 
-// startedKey marks the storage of an instance that has started.
-type startedKey struct{}
-
-func init() {
+// hook makes sure that we are told when an instance has started. On SIGUSR1
+// CoreDNS forgets who wants to know, and asks again by setting the plugins up.
+func hook() {
+	if slices.Contains(caddy.ListPlugins()["event_hooks"], pluginName) {
+		return
+	}
 	caddy.RegisterEventHook(pluginName, func(event caddy.EventName, info any) error {
 		if inst, ok := info.(*caddy.Instance); ok && event == caddy.InstanceStartupEvent {
-			inst.Storage[startedKey{}] = true
-			if i, ok := inst.Storage[instanceKey{}].(*instance); ok {
-				registry.Lock()
-				i.started = true
-				registry.Unlock()
-			}
+			takeOver(instanceIn(inst))
 		}
 		return nil
 	})
 }
 
+// takeOver puts the settings of i in force: it has started, and the instance
+// before it has gone. i is nil where the new Corefile has no meshvip.
+func takeOver(i *instance) {
+	registry.Lock()
+	defer registry.Unlock()
+	release(func(o *instance) bool { return !o.started && o != i })
+	if i == nil || i.stopped {
+		return
+	}
+	i.started = true
+	for _, s := range registry.runtimes {
+		for _, o := range s.owners {
+			if o.instance == i {
+				s.use(o.settings)
+			}
+		}
+	}
+}
+
 // reloading reports whether some instance is running: what starts now replaces
 // it, and should rather fail than serve less.
-func reloading() bool {
-	return slices.ContainsFunc(caddy.Instances(), func(i *caddy.Instance) bool { return i.Storage[startedKey{}] != nil })
-}
+func reloading() bool { return len(caddy.Instances()) > 1 }
 
 // acquire makes o an owner of the runtime with the given identity, and returns
 // it. A runtime that is not there yet is opened; where the store cannot be
 // opened, a reload fails, and a first start goes on without it: other zones are
-// served, ours are SERVFAIL until it can be opened.
+// served, ours are SERVFAIL until it can be opened. The registry is locked.
 func acquire(id string, o *owner) (*runtime, error) {
-	registry.Lock()
-	defer registry.Unlock()
 	if s := registry.runtimes[id]; s != nil {
 		s.owners = append(s.owners, o)
 		s.setZones()
 		return s.runtime, nil
 	}
-	r := newRuntime(id, o.cfg)
-	r.options = o.options
-	s := &shared{runtime: r, owners: []*owner{o}}
+	s := &shared{runtime: newRuntime(id, o.settings.cfg), owners: []*owner{o}}
 	s.setZones()
-	if err := r.open(context.Background()); err != nil {
+	if err := s.open(); err != nil {
 		if reloading() {
+			s.close()
 			return nil, err
 		}
-		r.log.Error("the store cannot be opened: our zones are answered with SERVFAIL until it can", "error", err)
-		r.openLater()
+		s.unopened(err)
 	}
 	registry.runtimes[id] = s
-	return r, nil
+	return s.runtime, nil
 }
 
 // setZones tells the index the forward zones of all owners.
@@ -99,13 +113,9 @@ func (s *shared) setZones() {
 }
 
 // release ends the part of the instances for which gone is true. A runtime
-// that loses its first owner takes the configuration of the next, and one
-// without owners is closed.
+// without owners is closed. The registry is locked.
 func release(gone func(*instance) bool) {
-	registry.Lock()
-	defer registry.Unlock()
 	for id, s := range registry.runtimes {
-		first := s.owners[0]
 		var left []*owner
 		for _, o := range s.owners {
 			if !gone(o.instance) {
@@ -116,18 +126,13 @@ func release(gone func(*instance) bool) {
 				v.Close()
 			}
 		}
-		if len(left) == len(s.owners) {
-			continue
-		}
-		s.owners = left
-		if len(left) == 0 {
+		switch {
+		case len(left) == 0:
 			delete(registry.runtimes, id)
 			s.close()
-			continue
-		}
-		s.setZones()
-		if left[0] != first {
-			s.reconfigure(left[0].cfg, left[0].options)
+		case len(left) < len(s.owners):
+			s.owners = left
+			s.setZones()
 		}
 	}
 }
@@ -138,6 +143,3 @@ func (o *owner) view(r *runtime, meshes []string) *names.View {
 	o.views = append(o.views, v)
 	return v
 }
-
-// String names the owner's runtime for errors.
-func (o *owner) String() string { return fmt.Sprintf("%v at %s", o.cfg.Store.Value, o.cfg.Place) }

@@ -1,26 +1,30 @@
 package meshvip
 
 import (
+	"strings"
+	"sync"
+
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/watcher"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// runtimeMetrics sets one runtime's metrics.
+// runtimeMetrics sets one runtime's metrics. It is used by several goroutines.
 type runtimeMetrics struct {
 	store                                             string // the label
 	entries, exhausted, conflicts, held, serial, sync prometheus.Gauge
 	lost                                              prometheus.Gauge
 	allocations, releases, sourceErrors               prometheus.Counter
 	commits                                           prometheus.Observer
+
+	mu    sync.Mutex
+	pools map[string]struct{} // those that are shown
 }
 
-func newRuntimeMetrics(s StoreConfig) runtimeMetrics {
-	label := s.Path
-	if label == "" {
-		label = s.Kind
-	}
-	return runtimeMetrics{
+// newRuntimeMetrics returns the metrics of the runtime with that identity.
+func newRuntimeMetrics(id string) *runtimeMetrics {
+	label := strings.TrimPrefix(id, "bolt ")
+	return &runtimeMetrics{
 		store:        label,
 		entries:      entriesGauge.WithLabelValues(label),
 		exhausted:    exhausted.WithLabelValues(label),
@@ -33,6 +37,18 @@ func newRuntimeMetrics(s StoreConfig) runtimeMetrics {
 		releases:     releases.WithLabelValues(label),
 		sourceErrors: sourceErrors.WithLabelValues(label),
 		commits:      commitDuration.WithLabelValues(label),
+		pools:        make(map[string]struct{}),
+	}
+}
+
+// close takes the runtime's metrics away: what is no longer served must not be
+// shown as if it stood still.
+func (m *runtimeMetrics) close() {
+	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
+		entriesGauge, exhausted, conflicts, heldReleases, serialGauge, lastSync, storeLost,
+		allocations, releases, sourceErrors, commitDuration, poolSize, poolUsed, poolCooling,
+	} {
+		v.DeletePartialMatch(prometheus.Labels{"store": m.store})
 	}
 }
 
@@ -54,11 +70,22 @@ func (m *runtimeMetrics) stats(s allocator.Stats) {
 	m.exhausted.Set(float64(s.Waiting))
 	m.held.Set(float64(s.Held))
 	m.serial.Set(float64(s.Meta.Serial))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gone := m.pools
+	m.pools = make(map[string]struct{}, len(s.Pools))
 	for _, p := range s.Pools {
 		pool := p.Prefix.String()
+		m.pools[pool] = struct{}{}
+		delete(gone, pool)
 		poolSize.WithLabelValues(m.store, pool).Set(float64(p.Size))
 		poolUsed.WithLabelValues(m.store, pool).Set(float64(p.Live))
 		poolCooling.WithLabelValues(m.store, pool).Set(float64(p.Released))
+	}
+	for pool := range gone {
+		for _, v := range []*prometheus.GaugeVec{poolSize, poolUsed, poolCooling} {
+			v.DeleteLabelValues(m.store, pool)
+		}
 	}
 }
 

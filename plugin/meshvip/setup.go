@@ -8,12 +8,16 @@ import (
 	"github.com/coredns/coredns/plugin"
 )
 
-func init() { plugin.Register(pluginName, setup) }
+func init() {
+	plugin.Register(pluginName, setup)
+	hook()
+}
 
 // setup reads one server block's meshvip. It opens nothing: an instance that
 // fails later is not told, so that all of it is done in OnStartup, and undone
 // by whoever is left running.
 func setup(c *caddy.Controller) error {
+	hook()
 	cfg, err := parse(c)
 	if err != nil {
 		return plugin.Error(pluginName, err)
@@ -24,7 +28,7 @@ func setup(c *caddy.Controller) error {
 	}
 	i := instanceOf(c)
 	h := i.add(cfg)
-	blocksOf(c).add(h)
+	blocksOf(c).expect(h)
 	server.AddPlugin(func(next plugin.Handler) plugin.Handler {
 		h.Next = next
 		return h

@@ -26,14 +26,20 @@ func (s StoreConfig) identity() string {
 	if s.Kind != "bolt" {
 		return s.Kind
 	}
-	if real, err := filepath.EvalSymlinks(s.Path); err == nil {
-		return s.Kind + " " + real
+	return s.Kind + " " + realPath(s.Path)
+}
+
+// realPath follows the symbolic links in path, as far as path is there: it is
+// the same before and after the rest is created.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
 	}
-	// The file is not there yet: its directory may be.
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(s.Path)); err == nil {
-		return s.Kind + " " + filepath.Join(dir, filepath.Base(s.Path))
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
 	}
-	return s.String()
+	return filepath.Join(realPath(dir), filepath.Base(path))
 }
 
 // limit returns the bound on releases as the allocator takes it.

@@ -1,0 +1,164 @@
+package meshvip
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+const (
+	// tickInterval is how often the table's clock is made durable while
+	// addresses cool, and entries that wait are looked after.
+	tickInterval = time.Minute
+	// openRetry bounds the pause between attempts to open a store.
+	openRetry = 30 * time.Second
+)
+
+// run works until the runtime is to end: it opens the store if need be, follows
+// the source, publishes, and does what comes with time and with reloads.
+func (r *runtime) run() {
+	if !r.openLater() || !r.takeUp() {
+		return
+	}
+	r.setOptions()
+	r.publish.all()
+	r.done.Go(func() { r.publish.run(r.ctx) })
+	r.source = follow(r)
+	t := time.NewTicker(tickInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			r.source.end()
+			return
+		case s := <-r.next:
+			r.reconfigure(s)
+		case <-t.C:
+			r.setOptions()
+			r.tick()
+		}
+	}
+}
+
+// openLater tries to open the store until it is open, and reports whether it
+// is: else the runtime is to end.
+func (r *runtime) openLater() bool {
+	pause := newPause(openRetry)
+	for r.alloc == nil {
+		select {
+		case <-r.ctx.Done():
+			return false
+		case r.settings = <-r.next:
+			configured := r.settings.cfg.Prefixes()
+			r.pools.Store(&configured)
+		case <-time.After(pause.NextBackOff()):
+		}
+		if err := r.open(); err != nil && r.ctx.Err() == nil {
+			r.unopened(err)
+		}
+	}
+	return true
+}
+
+// newPause returns the pauses between attempts: a second, then longer ones up
+// to limit.
+func newPause(limit time.Duration) *backoff.ExponentialBackOff {
+	pause := backoff.NewExponentialBackOff()
+	pause.InitialInterval, pause.MaxInterval = time.Second, limit
+	return pause
+}
+
+// takeUp gives a table that nobody has written to the addresses that were
+// published, so that a lost store does not renumber a mesh. It tries until that
+// is durable, for the source would give the entries other addresses, and
+// reports whether the runtime is to go on.
+func (r *runtime) takeUp() bool {
+	dir := r.settings.cfg.Publish.Value
+	if dir == "" || r.alloc.Stats().Meta.Revision > 0 {
+		r.publish.sweepLater()
+		return true
+	}
+	rows, bad := r.publish.published()
+	pause := newPause(openRetry)
+	for {
+		n, refused, err := r.alloc.Adopt(r.ctx, rows)
+		if err == nil {
+			bad = slices.Concat(bad, refused)
+			for _, e := range bad {
+				r.log.Warn("an address that was published is not taken up", "publish", dir, "error", e)
+			}
+			if n > 0 {
+				r.log.Info("took up the published addresses", "publish", dir, "entries", n)
+			}
+			if len(bad) == 0 {
+				r.publish.sweepLater()
+			}
+			return true
+		}
+		if r.ctx.Err() == nil {
+			r.m.lost.Set(1)
+			r.log.Error("the published addresses cannot be taken up; trying again", "publish", dir, "error", err)
+		}
+		select {
+		case <-r.ctx.Done():
+			return false
+		case <-time.After(pause.NextBackOff()):
+		}
+	}
+}
+
+// reconfigure puts s in force: what differs is changed, and what does not
+// differ goes on undisturbed.
+func (r *runtime) reconfigure(s settings) {
+	was := r.settings
+	r.settings = s
+	if reflect.DeepEqual(was, s) {
+		return
+	}
+	follows := was.cfg.Source.Value != s.cfg.Source.Value || was.cfg.KumaZone.Value != s.cfg.KumaZone.Value
+	if follows {
+		r.source.end()
+	}
+	if err := r.alloc.Configure(s.cfg.Prefixes(), s.cfg.Cooldown.Value, s.cfg.limit()); err != nil {
+		// The pools were checked when the Corefile was read.
+		r.log.Error("the new configuration of the table is not used", "error", err)
+	}
+	r.showPools()
+	r.publish.move(s.cfg.Publish.Value)
+	r.setOptions()
+	r.tick()
+	if follows {
+		r.source = follow(r)
+	}
+}
+
+// setOptions lets the table's serial follow the blocks' options.
+func (r *runtime) setOptions() {
+	r.wrote(r.alloc.SetOptions(r.ctx, r.settings.options))
+}
+
+// tick lets time and a new configuration do their work on the table.
+func (r *runtime) tick() {
+	r.wrote(r.alloc.Tick(r.ctx))
+	r.show(r.alloc.Stats())
+}
+
+// wrote tells how an attempt to write the table ended. It reports whether it
+// went well.
+func (r *runtime) wrote(err error) bool { return r.wroteFor(r.ctx, err) }
+
+// wroteFor is wrote for what ends with ctx: that is no failure.
+func (r *runtime) wroteFor(ctx context.Context, err error) bool {
+	switch {
+	case err == nil:
+		r.m.lost.Set(0)
+	case ctx.Err() == nil:
+		r.m.lost.Set(1)
+		r.log.Error("the table cannot be written: addresses that were given stay, no new one is given",
+			"store", r.store, "error", err)
+	}
+	return err == nil
+}
