@@ -50,7 +50,7 @@ func TestEveryCorefileOfTheDocumentsAnswers(t *testing.T) {
 			if len(d.blocks) == 0 {
 				t.Fatal("the Corefile has no meshvip")
 			}
-			s := launch(t, d.dir, d.corefile, d.blocks[0].addr)
+			s := d.start(t)
 			for _, b := range d.blocks {
 				block := *s
 				block.addr = b.addr
@@ -63,6 +63,17 @@ func TestEveryCorefileOfTheDocumentsAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// start starts the server, and waits until it knows which names there are.
+func (d *documented) start(t testing.TB) *server {
+	t.Helper()
+	s := launch(t, d.dir, d.corefile, d.blocks[0].addr)
+	s.wait("the source to be read", func() bool {
+		r, err := s.query("no-such-service."+d.blocks[0].zones[0], dns.TypeA)
+		return err == nil && r.Rcode == dns.RcodeNameError
+	})
+	return s
 }
 
 // check asks the block for a name of each mesh that it shows, in each of its
@@ -101,7 +112,7 @@ func (b documentedBlock) check(t *testing.T, s *server, d *documented) {
 // pool, and for the name that they have.
 func (b documentedBlock) forwardAndBack(t *testing.T, s *server, d *documented, name, ptr string) {
 	t.Helper()
-	addrs := []netip.Addr{s.resolves(name)}
+	addrs := []netip.Addr{s.addr4(name)}
 	if d.hasV6() {
 		for _, rr := range s.ask(name, dns.TypeAAAA).Answer {
 			if a, ok := rr.(*dns.AAAA); ok {
@@ -189,8 +200,7 @@ func TestEveryServerBlockOfTheDocumentsIsBooted(t *testing.T) {
 func TestREADMEShowsWhatOneSees(t *testing.T) {
 	t.Parallel()
 	d := document(t, readDoc(t, "Corefile.example"), "")
-	s := launch(t, d.dir, d.corefile, d.blocks[0].addr)
-	s.resolves("backend.mesh")
+	s := d.start(t)
 	asked := 0
 	var r *dns.Msg
 	for line := range strings.Lines(readDoc(t, projectREADME)) {

@@ -37,8 +37,7 @@ func documentedMetrics(t testing.TB) map[string]string {
 func TestEveryMetricIsDocumentedAndEveryDocumentedOneIsThere(t *testing.T) {
 	t.Parallel()
 	d := document(t, readDoc(t, "Corefile.example"), "")
-	s := launch(t, d.dir, d.corefile, d.blocks[0].addr)
-	s.resolves("backend.mesh")
+	s := d.start(t)
 	s.ask("backend.mesh", dns.TypeA) // counted in requests_total
 	page, err := fetch("http://" + d.metrics + "/metrics")
 	if err != nil {
