@@ -31,16 +31,18 @@ const patience = 30 * time.Second
 // Plugins that fail, each in its own way. CoreDNS sets plugins up, and starts
 // them, in the order of the directives.
 func init() {
-	dnsserver.Directives = []string{"root", "bind", "ready", "prometheus", "meshvip", "badsetup", "badstart", "badstop", "whoami"}
+	dnsserver.Directives = []string{"root", "bind", "ready", "prometheus", "earlybadstop", "meshvip", "badsetup", "badstart", "badstop", "whoami"}
 	plugin.Register("badsetup", func(*caddy.Controller) error { return errors.New("badsetup fails") })
 	plugin.Register("badstart", func(c *caddy.Controller) error {
 		c.OnStartup(func() error { return errors.New("badstart fails") })
 		return nil
 	})
-	plugin.Register("badstop", func(c *caddy.Controller) error {
+	badstop := func(c *caddy.Controller) error {
 		c.OnShutdown(func() error { return errors.New("badstop fails") })
 		return nil
-	})
+	}
+	plugin.Register("badstop", badstop)
+	plugin.Register("earlybadstop", badstop)
 	caddy.Quiet, dnsserver.Quiet = true, true
 }
 
@@ -55,17 +57,17 @@ type site struct {
 }
 
 // newSite returns a site that is not running. The test fails if anything of it
-// still runs at the end.
-func newSite(t *testing.T) *site {
+// still runs at the end, but for what is CoreDNS's own.
+func newSite(t *testing.T, coreDNS ...goleak.Option) *site {
 	t.Helper()
-	leaks := goleak.IgnoreCurrent()
+	leaks := append(coreDNS, goleak.IgnoreCurrent())
 	s := &site{t: t, dir: t.TempDir(), port: freePort(t)}
 	if err := os.Mkdir(filepath.Join(s.dir, "src"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		s.stop()
-		goleak.VerifyNone(t, leaks)
+		goleak.VerifyNone(t, leaks...)
 		registry.Lock()
 		defer registry.Unlock()
 		if n := len(registry.runtimes); n > 0 {
@@ -117,6 +119,28 @@ func (s *site) reload(corefile string) error {
 		s.inst = inst
 	}
 	return err
+}
+
+// fails starts what must not start, and returns the error.
+func (s *site) fails(corefile string) error {
+	s.t.Helper()
+	inst, err := caddy.Start(s.input(corefile))
+	if err == nil {
+		s.inst = inst
+		s.stop()
+		s.t.Fatal("the Corefile was taken")
+	}
+	return err
+}
+
+// running returns the only instance that CoreDNS has.
+func running(t *testing.T) *caddy.Instance {
+	t.Helper()
+	all := caddy.Instances()
+	if len(all) != 1 {
+		t.Fatalf("%d instances, want 1", len(all))
+	}
+	return all[0]
 }
 
 // mustReload is reload that must work.
