@@ -32,7 +32,7 @@ func (a *Allocator) Adopt(ctx context.Context, rows []*vip.Row) (adopted int, re
 	p := makePlan(a.t, vip.Batch{}, nil, a.cfg.MaxRelease, a.cfg.Cooldown, a.clock())
 	refused = p.adopt(rows)
 	d := p.delta(a.unix(), a.t.meta.Synced)
-	if err := a.commit(ctx, d); err != nil {
+	if err := a.commit(ctx, d, func() {}); err != nil {
 		return 0, refused, err
 	}
 	for _, e := range p.edits {

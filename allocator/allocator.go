@@ -73,10 +73,15 @@ type Allocator struct {
 	damaged    []Damage
 	start      time.Duration // cfg.Running when the table's clock stood at base
 	base       time.Duration
-	// doubt is the part whose commit failed, so that nobody knows whether the
-	// store has it.
-	doubt  *Delta
-	closed bool
+	doubt      *doubt
+	closed     bool
+}
+
+// doubt is a commit that failed, so that nobody knows whether the store has it.
+type doubt struct {
+	Delta
+	// conclude is what is to be done once it turns out to be there.
+	conclude func()
 }
 
 // started is the zero of the process's monotonic time.
@@ -200,7 +205,6 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	a.incomplete = b.Incomplete
 	report := p.report()
 	report.Refused = refused
 	return report, nil
@@ -209,12 +213,11 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 // change plans a batch and commits the plan.
 func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
 	p := makePlan(a.t, b, a.held, a.cfg.MaxRelease, a.cfg.Cooldown, a.clock())
-	if err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full)); err != nil {
-		return nil, err
-	}
-	a.logHolds(p)
-	a.held, a.reasons = p.held, p.reasons
-	return p, nil
+	err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full), func() {
+		a.logHolds(p)
+		a.held, a.reasons, a.incomplete = p.held, p.reasons, b.Incomplete
+	})
+	return p, err
 }
 
 // Tick lets time and the operator do their work: entries that wait get the
@@ -232,7 +235,7 @@ func (a *Allocator) Tick(ctx context.Context) error {
 		return err
 	}
 	if a.t.meta.Revision == before && a.t.cooling(a.clock()-a.cfg.Cooldown) {
-		return a.commit(ctx, a.metaDelta())
+		return a.commit(ctx, a.metaDelta(), func() {})
 	}
 	return nil
 }
@@ -248,7 +251,7 @@ func (a *Allocator) SetOptions(ctx context.Context, options string) error {
 	d := a.metaDelta()
 	d.Meta.Options = options
 	d.Meta.Serial = nextSerial(d.Meta.Serial, a.unix())
-	return a.commit(ctx, d)
+	return a.commit(ctx, d, func() {})
 }
 
 // metaDelta returns a delta that only writes the meta.
@@ -260,27 +263,43 @@ func (a *Allocator) metaDelta() *Delta {
 }
 
 // commit writes a delta part by part: durable, then in the table, then told.
-func (a *Allocator) commit(ctx context.Context, d *Delta) error {
+// It calls conclude when all of it is there, or a part for good: what is held
+// from then on is what the delta's batch left, and not what the one before it
+// did.
+func (a *Allocator) commit(ctx context.Context, d *Delta, conclude func()) error {
 	if d == nil {
+		conclude()
 		return nil
 	}
 	parts := d.split(a.t.meta, chunkRows)
 	progress := newProgress(a.cfg.Logger, len(d.Rows))
 	for i := range parts {
-		// A part once begun is finished: its outcome must be known.
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stopped after %d of %d rows: %w", i*chunkRows, len(d.Rows), err)
+		err := a.commitPart(ctx, parts[i], conclude)
+		if i > 0 && err != nil || i == len(parts)-1 && err == nil {
+			conclude()
 		}
-		begin := time.Now()
-		if err := a.store.Commit(context.WithoutCancel(ctx), parts[i]); err != nil {
-			if !errors.Is(err, ErrConflict) {
-				a.doubt = &parts[i]
-			}
-			return fmt.Errorf("committing %d rows: %w", len(parts[i].Rows), err)
+		if err != nil {
+			return fmt.Errorf("committing %d rows after %d of %d: %w", len(parts[i].Rows), progress.done, len(d.Rows), err)
 		}
-		a.adopt(parts[i], time.Since(begin))
 		progress.add(len(parts[i].Rows))
 	}
+	return nil
+}
+
+// commitPart writes one transaction.
+func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) error {
+	// What is once begun is finished: its outcome must be known.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	begin := time.Now()
+	if err := a.store.Commit(context.WithoutCancel(ctx), d); err != nil {
+		if !errors.Is(err, ErrConflict) {
+			a.doubt = &doubt{d, conclude}
+		}
+		return err
+	}
+	a.adopt(d, time.Since(begin))
 	return nil
 }
 
@@ -305,8 +324,10 @@ func (a *Allocator) settle(ctx context.Context) error {
 		return fmt.Errorf("asking the store what became of the last commit: %w", err)
 	case rev == a.doubt.Base:
 	case rev == a.doubt.Meta.Revision:
-		a.adopt(*a.doubt, 0)
-		// Configure may have come in between.
+		// Configure may have come in between: the delta has the pools of before.
+		a.t.setPools(a.doubt.Meta.Pools)
+		a.adopt(a.doubt.Delta, 0)
+		a.doubt.conclude()
 		a.t.setPools(mergePools(a.t.meta.Pools, a.cfg.Pools))
 	default:
 		return fmt.Errorf("the store is at revision %d, want %d or %d: %w", rev, a.doubt.Base, a.doubt.Meta.Revision, ErrConflict)
@@ -326,7 +347,7 @@ func (a *Allocator) Close() error {
 	var err error
 	if a.doubt == nil && a.t.cooling(a.clock()-a.cfg.Cooldown) {
 		// Or the cooldown would be up to a minute longer than it was.
-		err = a.commit(context.Background(), a.metaDelta())
+		err = a.commit(context.Background(), a.metaDelta(), func() {})
 	}
 	return errors.Join(err, a.store.Close())
 }

@@ -79,18 +79,9 @@ func demands(t *table, b vip.Batch, held heldBack) (sets map[string][]vip.Reques
 			want.of(mesh).addAll(t.meshes[mesh])
 		}
 	} else {
-		// A commit whose reply was lost may have released some of it.
 		for mesh, h := range held {
-			keys, ok := t.meshes[mesh]
-			if !ok {
-				continue
-			}
 			want.of(mesh).gone = h.gone
-			for k := range h.keys {
-				if _, listed := keys[k]; listed {
-					want.of(mesh).keys[k] = struct{}{}
-				}
-			}
+			want.of(mesh).addAll(h.keys)
 		}
 	}
 	for _, m := range b.Meshes {

@@ -126,6 +126,7 @@ func TestAStoreThatMayNotBeWrittenIsAnError(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.Chmod(dir, 0o700) })
 	if _, _, err := boltstore.Open(path+"2", boltstore.Options{}); !errors.Is(err, fs.ErrPermission) || !within(err.Error(), path+"2", "its directory") {
 		t.Errorf("a read-only directory: %v", err)
 	}
