@@ -49,6 +49,10 @@ type Handler struct {
 	set      atomic.Pointer[zoneSet]
 	ready    atomic.Bool // once true, always
 	entries  func() int  // how many the index has
+	// begin makes h answer if it does not yet; nil where it always has.
+	begin func() error
+	// configured are the pools of the Corefile.
+	configured []netip.Prefix
 }
 
 // newHandler returns a handler that answers for b from t, x and a view v of x

@@ -45,7 +45,7 @@ func instanceIn(inst *caddy.Instance) *instance {
 
 // add adds a server block and returns its handler, which start makes answer.
 func (i *instance) add(cfg Config) *Handler {
-	h := new(Handler)
+	h := &Handler{begin: i.start}
 	i.configs = append(i.configs, cfg)
 	i.handlers = append(i.handlers, h)
 	return h
@@ -89,6 +89,7 @@ func (i *instance) join() error {
 		}
 		for _, b := range g.blocks {
 			block, h := i.configs[b].Block, i.handlers[b]
+			h.configured = g.cfg.Prefixes()
 			h.serve(block, g.cfg.Cooldown.Value, g.suffixes(i.configs), r, r.index, o.view(r, block.Meshes.Value))
 			if h.blocks != nil {
 				h.blocks.add(h)
