@@ -28,8 +28,13 @@ type plan struct {
 }
 
 // edit is a row on its way: old as the table has it, row as it will be, with
-// no listing left if it goes.
-type edit struct{ old, row *vip.Row }
+// no listing left if it goes. What meshes say is collected first and merged
+// into the row once, for an entry may be listed by all of them.
+type edit struct {
+	old, row *vip.Row
+	set      []vip.Listing // by mesh
+	drop     []string
+}
 
 // makePlan plans batch b on table t. The result depends on t and on what b
 // says, not on the order in which b says it.
@@ -63,6 +68,9 @@ func makePlan(t *table, b vip.Batch, held heldBack, limit Limit, cooldown, now t
 		for _, r := range sets[mesh] {
 			p.edit(r.Entry.Key()).list(mesh, r)
 		}
+	}
+	for _, e := range p.edits {
+		e.merge()
 	}
 	p.release()
 	p.assign()
@@ -132,15 +140,31 @@ func (p *plan) edit(key vip.Key) *edit {
 }
 
 // unlist takes mesh's listing away.
-func (e *edit) unlist(mesh string) { e.row = e.row.WithoutListing(mesh) }
+func (e *edit) unlist(mesh string) { e.drop = append(e.drop, mesh) }
 
-// list lets mesh say r.
+// list lets mesh say r. It is called in the order of the meshes. Of two
+// spellings in one mesh the first in sort order stands.
 func (e *edit) list(mesh string, r vip.Request) {
 	l := vip.Listing{Mesh: mesh, Name: r.Entry.Name, Outbounds: r.Outbounds}
 	if was, ok := e.row.Listing(mesh); ok && was.Equal(l) {
 		return
 	}
-	e.row = e.row.WithListing(l)
+	if n := len(e.set); n > 0 && e.set[n-1].Mesh == mesh {
+		if l.Name < e.set[n-1].Name {
+			e.set[n-1] = l
+		}
+		return
+	}
+	e.set = append(e.set, l)
+}
+
+// merge brings what the meshes say into the row.
+func (e *edit) merge() {
+	if len(e.set) > 0 || len(e.drop) > 0 {
+		slices.Sort(e.drop)
+		e.row = e.row.With(e.set, e.drop)
+	}
+	e.set, e.drop = nil, nil
 }
 
 // release gives back the addresses of rows that no mesh lists any more.

@@ -119,20 +119,23 @@ func (a *Allocator) Held() []Hold {
 	return holds(a.held, a.reasons)
 }
 
-// Rows returns all rows, sorted by key.
+// Rows returns all rows, sorted by key. The table stands still while they are
+// collected, not while they are sorted.
 func (a *Allocator) Rows() []*vip.Row {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	return rowsOf(a.t, a.t.rows)
+	rows := rowsOf(a.t, a.t.rows)
+	a.mu.Unlock()
+	return sortRows(rows)
 }
 
 // MeshRows returns the rows that mesh lists, sorted by key, and whether the
 // mesh has a table.
 func (a *Allocator) MeshRows(mesh string) ([]*vip.Row, bool) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	keys, ok := a.t.meshes[mesh]
-	return rowsOf(a.t, keys), ok
+	rows := rowsOf(a.t, keys)
+	a.mu.Unlock()
+	return sortRows(rows), ok
 }
 
 // Meshes returns the names of all meshes that have a table, sorted.

@@ -237,17 +237,19 @@ func families(pools []Pool) (v4, v6 bool) {
 	return v4, v6
 }
 
-// meshRows returns the rows that mesh lists, sorted by key.
-func (t *table) meshRows(mesh string) []*vip.Row {
-	return rowsOf(t, t.meshes[mesh])
-}
-
-// rowsOf returns the rows of a set of keys, sorted by key.
+// rowsOf returns the rows of a set of keys, in no order. The caller sorts them,
+// when the table need not be still any more.
 func rowsOf[V any](t *table, keys map[vip.Key]V) []*vip.Row {
 	rows := make([]*vip.Row, 0, len(keys))
-	for _, k := range sortedKeys(keys) {
+	for k := range keys {
 		rows = append(rows, t.rows[k])
 	}
+	return rows
+}
+
+// sortRows sorts rows by key, and returns them.
+func sortRows(rows []*vip.Row) []*vip.Row {
+	slices.SortFunc(rows, func(a, b *vip.Row) int { return a.Key().Compare(b.Key()) })
 	return rows
 }
 

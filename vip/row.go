@@ -61,31 +61,42 @@ func (r *Row) Listing(mesh string) (Listing, bool) {
 	return r.Listings[i], true
 }
 
-// WithListing returns a copy of r in which l.Mesh says l, and the shown
-// spelling follows.
-func (r *Row) WithListing(l Listing) *Row {
+// With returns a copy of r in which the meshes of set say what set says and
+// those of drop say nothing; both are sorted by mesh, and a mesh is in one of
+// them at most. The shown spelling follows, unless no listing is left.
+func (r *Row) With(set []Listing, drop []string) *Row {
 	c := *r
-	i, ok := slices.BinarySearchFunc(r.Listings, l.Mesh, func(l Listing, m string) int { return strings.Compare(l.Mesh, m) })
-	if ok {
-		c.Listings = slices.Clone(r.Listings)
-		c.Listings[i] = l
-	} else {
-		c.Listings = make([]Listing, 0, len(r.Listings)+1)
-		c.Listings = append(append(append(c.Listings, r.Listings[:i]...), l), r.Listings[i:]...)
+	c.Listings = make([]Listing, 0, len(r.Listings)+len(set))
+	for old := r.Listings; len(old) > 0 || len(set) > 0; {
+		switch {
+		case len(old) == 0 || len(set) > 0 && set[0].Mesh <= old[0].Mesh:
+			if len(old) > 0 && old[0].Mesh == set[0].Mesh {
+				old = old[1:]
+			}
+			c.Listings = append(c.Listings, set[0])
+			set = set[1:]
+		default:
+			for len(drop) > 0 && drop[0] < old[0].Mesh {
+				drop = drop[1:]
+			}
+			if len(drop) == 0 || drop[0] != old[0].Mesh {
+				c.Listings = append(c.Listings, old[0])
+			}
+			old = old[1:]
+		}
 	}
-	c.Entry.Name = c.spelling()
-	return &c
-}
-
-// WithoutListing returns a copy of r that mesh does not list any more.
-func (r *Row) WithoutListing(mesh string) *Row {
-	c := *r
-	c.Listings = slices.DeleteFunc(slices.Clone(r.Listings), func(l Listing) bool { return l.Mesh == mesh })
 	if len(c.Listings) > 0 {
 		c.Entry.Name = c.spelling()
 	}
 	return &c
 }
+
+// WithListing returns a copy of r in which l.Mesh says l, and the shown
+// spelling follows.
+func (r *Row) WithListing(l Listing) *Row { return r.With([]Listing{l}, nil) }
+
+// WithoutListing returns a copy of r that mesh does not list any more.
+func (r *Row) WithoutListing(mesh string) *Row { return r.With(nil, []string{mesh}) }
 
 // spelling returns the first of the meshes' spellings in sort order.
 func (r *Row) spelling() string {

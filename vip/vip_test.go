@@ -137,6 +137,45 @@ func TestRowShowsTheFirstSpellingAndLeavesItsSourceAlone(t *testing.T) {
 	}
 }
 
+func TestManyListingsChangeAsOneByOne(t *testing.T) {
+	t.Parallel()
+	meshes := []string{"a", "b", "c", "d", "e"}
+	name := rapid.SampledFrom([]string{"web", "Web", "wEB"})
+	rapid.Check(t, func(t *rapid.T) {
+		row := &vip.Row{Entry: vip.Entry{Name: "web"}}
+		var set []vip.Listing
+		var drop []string
+		for _, m := range meshes {
+			if rapid.Bool().Draw(t, "has "+m) {
+				row = row.WithListing(vip.Listing{Mesh: m, Name: name.Draw(t, "name")})
+			}
+			switch rapid.IntRange(0, 2).Draw(t, "change "+m) {
+			case 1:
+				set = append(set, vip.Listing{Mesh: m, Name: name.Draw(t, "name")})
+			case 2:
+				drop = append(drop, m)
+			}
+		}
+		want := row
+		for _, l := range set {
+			want = want.WithListing(l)
+		}
+		for _, m := range drop {
+			want = want.WithoutListing(m)
+		}
+		got := row.With(set, drop)
+		if len(got.Listings) == 0 {
+			got.Entry, want.Entry = vip.Entry{}, vip.Entry{} // nobody's spelling
+		}
+		if !got.Equal(want) {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+		if !slices.IsSortedFunc(got.Listings, func(x, y vip.Listing) int { return strings.Compare(x.Mesh, y.Mesh) }) {
+			t.Fatalf("listings out of order: %+v", got.Listings)
+		}
+	})
+}
+
 func TestTagsAreSortedAndComeBack(t *testing.T) {
 	t.Parallel()
 	m := map[string]string{"version": "v1", vip.ServiceTag: "backend", "a": "b"}
