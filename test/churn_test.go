@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -22,6 +23,10 @@ type churn struct {
 	rnd   *rand.Rand
 	files map[string]churned // by name
 	away  bool               // the mesh "beta" is not declared
+	first int                // the first of the names in use
+
+	// newest are the services that came into use last.
+	newest atomic.Pointer[[]string]
 }
 
 // churned is a file that declares services of one mesh.
@@ -30,10 +35,12 @@ type churned struct {
 	services []string
 }
 
-// Numbers of a churn's files and names. Many files list the same names.
+// Numbers of a churn's files, and of the names that are in use at a time: many
+// files list the same ones. With each change one name goes out of use and a new
+// one comes into it.
 const (
 	churnFiles = 12
-	churnNames = 90
+	churnNames = 60
 )
 
 // fixedServices are listed throughout, by a file that is never touched.
@@ -65,8 +72,15 @@ func newChurn(t testing.TB, p *site, seed uint64) *churn {
 func (c *churn) pick() []string {
 	var services []string
 	for range 1 + c.rnd.IntN(8) {
-		services = append(services, churnService(c.rnd.IntN(churnNames)))
+		services = append(services, churnService(c.first+c.rnd.IntN(churnNames)))
 	}
+	c.first++
+	services = append(services, churnService(c.first+churnNames-1))
+	var newest []string
+	for i := range 5 {
+		newest = append(newest, churnService(c.first+churnNames-1-i))
+	}
+	c.newest.Store(&newest)
 	slices.Sort(services)
 	return slices.Compact(services)
 }

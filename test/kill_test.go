@@ -2,20 +2,16 @@ package test
 
 import (
 	"context"
-	"maps"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
-	"github.com/meshvip/coredns-meshvip/publish"
-	"github.com/miekg/dns"
+	"github.com/meshvip/coredns-meshvip/vip"
 )
 
 // kills is how often the server is killed: MESHVIP_KILLS, or else 100, or 20
@@ -34,158 +30,30 @@ func kills(t testing.TB) int {
 	return 100
 }
 
-// memory is what clients were ever told: for as long as no cooldown is over, a
-// name has one address and an address one name, whatever happens in between.
-type memory struct {
-	t testing.TB
-
-	mu      sync.Mutex
-	addrs   answers               // by name, in the dotted spelling
-	names   map[netip.Addr]string // the other way
-	serial  uint32                // the greatest that was seen
-	heard   int                   // answers with an address or a name
-	negated int                   // answers without
-}
-
-func newMemory(t testing.TB) *memory {
-	return &memory{t: t, addrs: make(answers), names: make(map[netip.Addr]string)}
-}
-
-// told notes that somebody said of a name that it has addr.
-func (m *memory) told(name string, addr netip.Addr) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.heard++
-	name = dotted(name)
-	if was, ok := m.addrs[name]; ok && was != addr {
-		m.t.Errorf("%s has moved from %v to %v", name, was, addr)
-	}
-	if was, ok := m.names[addr]; ok && was != name {
-		m.t.Errorf("%v was given to %s and then to %s", addr, was, name)
-	}
-	m.addrs[name], m.names[addr] = addr, name
-}
-
-func (m *memory) said(serial uint32) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if serial < m.serial {
-		m.t.Errorf("the serial went from %d back to %d", m.serial, serial)
-	}
-	m.serial = serial
-}
-
-func (m *memory) denied() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.negated++
-}
-
-// sum returns how many names are known, and how many answers there were.
-func (m *memory) sum() (names, heard, negated int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.addrs), m.heard, m.negated
-}
-
-// dotted returns the name of a service, in the spelling of PTRs.
-func dotted(service string) string { return strings.ReplaceAll(service, "_", ".") }
-
-// ask asks all kinds of questions without end until ctx is done, of a server
-// that may not be there.
-func (m *memory) ask(ctx context.Context, s *server, seed uint64) {
-	rnd := rand.New(rand.NewPCG(seed, 2))
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if n%16 == 0 {
-			if r, err := s.query("mesh", dns.TypeSOA); err == nil && len(r.Answer) == 1 {
-				m.said(r.Answer[0].(*dns.SOA).Serial)
-			}
-			continue
-		}
-		service := churnService(rnd.IntN(churnNames))
-		if n%5 == 0 {
-			service = fixedServices[rnd.IntN(len(fixedServices))]
-		}
-		if n%2 == 0 {
-			service = dotted(service)
-		}
-		m.askBoth(s, service, n%5 == 0)
-	}
-}
-
-// askBoth asks for the address of a service and for the name of that address.
-// fixed says that there always is one, once it was told.
-func (m *memory) askBoth(s *server, service string, fixed bool) {
-	r, err := s.query(service+".mesh", dns.TypeA)
-	if err != nil {
-		return // killed, or not there yet
-	}
-	if len(r.Answer) == 0 {
-		m.denied()
-		m.mu.Lock()
-		_, known := m.addrs[dotted(service)]
-		m.mu.Unlock()
-		if fixed && known {
-			m.t.Errorf("%s, listed throughout, was answered with %s", service, dns.RcodeToString[r.Rcode])
-		}
-		return
-	}
-	addr, _ := netip.AddrFromSlice(r.Answer[0].(*dns.A).A.To4())
-	m.told(service, addr)
-	rev, _ := dns.ReverseAddr(addr.String())
-	if r, err = s.query(rev, dns.TypePTR); err == nil && len(r.Answer) == 1 {
-		m.told(strings.TrimSuffix(r.Answer[0].(*dns.PTR).Ptr, ".mesh."), addr)
-	}
-}
-
-// durable checks that a store which a killed server left has everything that
-// was ever told.
-func (m *memory) durable(state allocator.State) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if state.Meta.Serial < m.serial {
-		m.t.Errorf("the store has the serial %d, and %d was told", state.Meta.Serial, m.serial)
-	}
-	owners := make(map[netip.Addr]string, len(state.Addrs))
-	for _, h := range state.Addrs {
-		owners[h.Addr] = dotted(h.Owner.Name)
-	}
-	for name, addr := range m.addrs {
-		if owners[addr] != name {
-			m.t.Errorf("%s was told to have %v, which in the store is %q's", name, addr, owners[addr])
-		}
-	}
-}
-
-// published checks that what the proxies were told agrees.
-func (m *memory) published(p *site) {
-	dir, err := publish.Open(p.published)
-	if err != nil {
-		m.t.Error(err)
-		return
-	}
-	tables, bad, err := dir.Read()
-	if err != nil || len(bad) > 0 {
-		m.t.Errorf("the published tables: %v, %v", err, bad)
-	}
-	for _, rows := range tables {
-		for _, r := range rows {
-			if r.V4.IsValid() {
-				m.told(r.Entry.Name, r.V4)
-			}
-		}
-	}
-}
-
 func TestNoAddressMovesOverAHundredKills(t *testing.T) {
 	t.Parallel()
+	total := kills(t)
+	m, last := killing(t, total, "pool 240.0.0.0/8", true)
+	if len(m.addrs) < total || last.Meta.Revision < uint64(total) {
+		t.Errorf("only %d names and %d commits: this has tested little", len(m.addrs), last.Meta.Revision)
+	}
+}
+
+func TestAFullPoolGivesNothingTwiceOverKills(t *testing.T) {
+	t.Parallel()
+	total := max(10, kills(t)/4)
+	_, last := killing(t, total, "pool 240.0.0.0/26", false)
+	waiting := slices.ContainsFunc(last.Rows, func(r *vip.Row) bool { return len(r.Addrs()) == 0 })
+	if len(last.Addrs) != 62 || !waiting {
+		t.Errorf("%d of 62 addresses were given, and somebody waits: %t", len(last.Addrs), waiting)
+	}
+}
+
+// killing kills a server again and again while files change and clients ask,
+// and checks each time what it left. There is always an address left for a new
+// name if the pool is roomy. It returns what the clients were told, and what the
+// last server left.
+func killing(t *testing.T, total int, pool string, roomy bool) (*memory, allocator.State) {
 	p := newSite(t)
 	seed := uint64(time.Now().UnixNano())
 	rnd := rand.New(rand.NewPCG(seed, 3))
@@ -198,27 +66,30 @@ func TestNoAddressMovesOverAHundredKills(t *testing.T) {
 	// One that knows only where the servers are to be.
 	client := &server{t: t, addr: "127.0.0.1:" + p.port}
 	for i := range 2 {
-		background.Go(func() { m.ask(ctx, client, seed+uint64(i)) })
+		background.Go(func() { m.ask(ctx, client, c, seed+uint64(i)) })
 	}
 	defer background.Wait()
 	defer close(stop)
 	defer cancel()
 
+	launch := func() *server { return p.launch(pool, "max_release 100%") }
 	var last allocator.State
-	total := kills(t)
 	for n := 0; n < total && !t.Failed(); n++ {
 		var s *server
 		if n%4 == 3 {
 			// Somewhere in its start.
-			s = p.launch("max_release 100%")
+			s = launch()
 			<-time.After(time.Duration(rnd.IntN(120)) * time.Millisecond)
 		} else {
 			// Changes rest until it is seen that everything is as it was.
 			c.mu.Lock()
-			s = p.launch("max_release 100%")
-			m.restarted(s, last, c.listed())
+			s = launch()
+			m.restarted(s, last, c.listed(), roomy)
 			c.mu.Unlock()
-			<-time.After(time.Duration(rnd.IntN(600)) * time.Millisecond)
+			<-time.After(time.Duration(rnd.IntN(400)) * time.Millisecond)
+			if n%2 == 0 && roomy {
+				m.heardNews()
+			}
 		}
 		s.kill()
 		last = verify(t, p.store)
@@ -231,35 +102,7 @@ func TestNoAddressMovesOverAHundredKills(t *testing.T) {
 	names, heard, negated := m.sum()
 	t.Logf("%d kills; %d names, %d answers told, %d denied; revision %d, %d entries, %d addresses",
 		total, names, heard, negated, last.Meta.Revision, len(last.Rows), len(last.Addrs))
-	if names < churnNames/2 || last.Meta.Revision < uint64(total) {
-		t.Errorf("only %d names and %d commits: this has tested little", names, last.Meta.Revision)
-	}
-}
-
-// restarted checks that a server which has just been started answers the table
-// that its predecessor left, and then everything that is listed, each name with
-// the address that it always had. Nothing changes meanwhile.
-func (m *memory) restarted(s *server, left allocator.State, listed []string) {
-	s.servesOther()
-	for _, r := range left.Rows {
-		name := r.Entry.Name
-		if addr := s.addr4(name + ".mesh"); addr.IsValid() {
-			m.told(name, addr)
-		} else if slices.Contains(listed, name) {
-			m.t.Errorf("%s is in the table and listed, and is not answered after a restart", name)
-		}
-	}
-	for _, name := range listed {
-		m.told(name, s.resolves(name+".mesh"))
-	}
-	m.mu.Lock()
-	known := maps.Clone(m.addrs)
-	m.mu.Unlock()
-	for name := range known {
-		if addr := s.addr4(name + ".mesh"); addr.IsValid() {
-			m.told(name, addr)
-		}
-	}
+	return m, last
 }
 
 func TestAKillDuringTheFirstStartLeavesNoStoreOrAWholeOne(t *testing.T) {

@@ -147,6 +147,11 @@ func launch(t testing.TB, dir, corefile, addr string) *server {
 	}()
 	t.Cleanup(func() {
 		s.kill()
+		for _, bad := range []string{"DATA RACE", "panic", "fatal error"} {
+			if strings.Contains(s.log.String(), bad) {
+				t.Errorf("the server printed %q", bad)
+			}
+		}
 		if t.Failed() {
 			t.Logf("the server printed:\n%s", tail(s.log.String(), 60))
 		}
@@ -210,7 +215,11 @@ func (s *server) wait(what string, cond func() bool) {
 
 // query asks one question over UDP.
 func (s *server) query(name string, qtype uint16) (*dns.Msg, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	return s.queryWithin(2*time.Second, name, qtype)
+}
+
+func (s *server) queryWithin(timeout time.Duration, name string, qtype uint16) (*dns.Msg, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	m := new(dns.Msg).SetQuestion(dns.Fqdn(name), qtype)
 	r, _, err := new(dns.Client).ExchangeContext(ctx, m, s.addr)
