@@ -109,6 +109,20 @@ func (s *site) start(corefile string) {
 		s.t.Fatal(err)
 	}
 	s.inst = inst
+	s.up()
+}
+
+// up waits until the servers serve: CoreDNS does not stop one that it has
+// started and that does not serve yet.
+func (s *site) up() {
+	s.t.Helper()
+	for _, network := range []string{"udp", "tcp"} {
+		s.wait("an answer over "+network, func() bool {
+			c := &dns.Client{Net: network, Timeout: time.Second}
+			_, _, err := c.Exchange(new(dns.Msg).SetQuestion(".", dns.TypeNS), "127.0.0.1:"+s.port)
+			return err == nil
+		})
+	}
 }
 
 // reload reloads, as CoreDNS does when the Corefile has changed.
@@ -117,6 +131,7 @@ func (s *site) reload(corefile string) error {
 	inst, err := s.inst.Restart(s.input(corefile))
 	if err == nil {
 		s.inst = inst
+		s.up()
 	}
 	return err
 }

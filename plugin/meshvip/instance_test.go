@@ -235,6 +235,7 @@ func TestAnErrorOfAnotherPluginsShutdownTakesNothingAway(t *testing.T) {
 				t.Fatal("badstop went well")
 			}
 			s.inst = running(t)
+			s.up()
 			if got := s.ask("a.mesh.", dns.TypeA); got != a {
 				t.Errorf("a is %s, was %s", got, a)
 			}

@@ -12,5 +12,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		// Plugin hosts, beside which the benchmarks run, ends this goroutine
 		// when its server does, and the benchmarks use it without one.
-		goleak.IgnoreAnyFunction("github.com/coredns/coredns/plugin/hosts.periodicHostsUpdate.func1"))
+		goleak.IgnoreAnyFunction("github.com/coredns/coredns/plugin/hosts.periodicHostsUpdate.func1"),
+		// Plugin ready forgets the listener of an instance that fails to start.
+		goleak.IgnoreAnyFunction("github.com/coredns/coredns/plugin/ready.(*ready).onStartup.func2"))
 }
