@@ -24,7 +24,8 @@ var badFiles = []struct{ name, content, place, remedy string }{
 	{"half-written", dataplane("default", "x", "one", "two")[:120] + "\n  \"", "line 10", "correct the document that begins in line 1"},
 	{"binary", "\x7fELF\x02\x01\x01\x00\x00\x00", "line 1", "a NUL byte: the file is binary, or was cut short by a crash; write it again as UTF-8 text"},
 	{"emptied", "", "", "write its resources again, or a comment"},
-	{"huge", "# " + strings.Repeat("x", 17<<20), "", "is larger than 16777216 bytes: split it into several files"},
+	// In quotes that are never closed: half a comment would be a whole one.
+	{"huge", "\"" + strings.Repeat("x", 17<<20), "", "is larger than 16777216 bytes: split it into several files"},
 	{"bomb", bomb(), "line 1", "correct the document that begins in line 1"},
 	{"latin-1", "# caf\xe9\n" + dataplane("default", "x", "one"), "line 1", "byte 0xe9 is not UTF-8: save the file as UTF-8 text"},
 	{"nameless", "type: Dataplane\nmesh: default\nnetworking:\n  inbound: []\n", ".yaml:1", "the Dataplane has no name: add one"},
