@@ -1,0 +1,137 @@
+package allocator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/allocator/memstore"
+)
+
+// failAt fails the nth commit.
+type failAt struct {
+	*faulty
+	n int
+}
+
+func (s *failAt) Commit(ctx context.Context, d allocator.Delta) error {
+	s.n--
+	s.before = s.n == 0
+	return s.faulty.Commit(ctx, d)
+}
+
+// TestALargeBatchThatStopsHalfWayIsCompletedByTheNext: nothing is lost of what
+// was written, no address is passed over, and all get what they would have got.
+func TestALargeBatchThatStopsHalfWayIsCompletedByTheNext(t *testing.T) {
+	t.Parallel()
+	const n = 25_000 // three transactions
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("svc-%05d", i*7919%n))
+	}
+	cfg := allocator.Config{Pools: prefixes("240.0.0.0/16"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	whole := open(t, memstore.New(), nil, cfg)
+	apply(t, whole, full(set("m", all...)))
+	want := table(whole)
+	for _, again := range []string{"same process", "restart"} {
+		t.Run(again, func(t *testing.T) {
+			t.Parallel()
+			store := &failAt{faulty: &faulty{Store: memstore.New()}, n: 2}
+			commits := 0
+			cfg := cfg
+			cfg.OnCommit = func(allocator.Commit) { commits++ }
+			a, err := allocator.Open(t.Context(), store, cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Apply(t.Context(), full(set("m", all...))); !errors.Is(err, errFault) {
+				t.Fatal(err)
+			}
+			if got := len(a.Rows()); got != 10_000 || commits != 1 || a.Stats().Meta.Synced {
+				t.Errorf("%d rows after %d commits, synced %v", got, commits, a.Stats().Meta.Synced)
+			}
+			if again == "restart" {
+				a = open(t, store, nil, cfg)
+			}
+			// A newcomer of another mesh comes in between.
+			apply(t, a, part(set("other", "newcomer")))
+			newcomer := table(a)["newcomer"]
+			apply(t, a, full(set("m", all...), set("other", "newcomer")))
+			got := table(a)
+			used := slices.Sorted(maps.Values(got))
+			if len(slices.Compact(used)) != n+1 || !a.Stats().Meta.Synced || got["newcomer"] != newcomer {
+				t.Errorf("%d different addresses, want %d; synced %v", len(used), n+1, a.Stats().Meta.Synced)
+			}
+			for _, name := range slices.Sorted(maps.Keys(want))[:10_000] {
+				if got[name] != want[name] {
+					t.Fatalf("%s moved from %s to %s", name, want[name], got[name])
+				}
+			}
+			if next := a.Pools()[0].Next; next != addr("240.0.97.170") { // .1 + 25,001
+				t.Errorf("the cursor is at %v: some address was passed over", next)
+			}
+			if err := a.Verify(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestALargeBatchThatIsCancelledStopsBetweenParts(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cfg := allocator.Config{Pools: prefixes("240.0.0.0/16"), OnCommit: func(allocator.Commit) { cancel() }}
+	a := open(t, memstore.New(), nil, cfg)
+	b := full(set("m"))
+	for i := range 20_001 {
+		b.Meshes[0].Set = append(b.Meshes[0].Set, requests(fmt.Sprintf("svc-%05d", i))...)
+	}
+	if _, err := a.Apply(ctx, b); !errors.Is(err, context.Canceled) || len(a.Rows()) != 10_000 {
+		t.Errorf("%d rows, %v", len(a.Rows()), err)
+	}
+	apply(t, a, b)
+	if len(a.Rows()) != 20_001 {
+		t.Errorf("%d rows", len(a.Rows()))
+	}
+}
+
+// TestAReleaseInPartsIsReusedInOneOrder: in memory and after a restart alike.
+func TestAReleaseInPartsIsReusedInOneOrder(t *testing.T) {
+	t.Parallel()
+	c := &clock{}
+	cfg := allocator.Config{Pools: prefixes("10.0.0.0/17"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	var results []map[string]string
+	for _, again := range []bool{false, true} {
+		store := &faulty{Store: memstore.New()}
+		a := open(t, store, c, cfg)
+		var old, batches []string
+		for i := range 32_766 { // all that there is, in an order that is not the keys'
+			old = append(old, fmt.Sprintf("old-%05d", i))
+		}
+		for i, name := range old {
+			if batches = append(batches, old[len(old)-1-i]); len(batches) == 3_000 || name == old[len(old)-1] {
+				apply(t, a, part(set("m", batches...)))
+				batches = nil
+			}
+		}
+		apply(t, a, part(drop("m", old...)))
+		if again {
+			a = restart(t, a, store, c, cfg)
+		}
+		c.running += 2 * time.Hour
+		var fresh []string
+		for i := range 15_000 {
+			fresh = append(fresh, fmt.Sprintf("new-%05d", i))
+		}
+		apply(t, a, part(set("m", fresh...)))
+		results = append(results, table(a))
+	}
+	if !maps.Equal(results[0], results[1]) {
+		t.Error("after a restart released addresses are reused in another order")
+	}
+}
