@@ -14,7 +14,7 @@ import (
 // documentation for what it promises.
 type Index struct {
 	// What readers read.
-	relative *xsync.Map[string, *Record] // without the final dot
+	relative *nameTable                  // without the final dot
 	absolute *xsync.Map[string, *Record] // with it
 	addrs    addrMap
 	zones    atomic.Pointer[zoneSet]
@@ -31,7 +31,7 @@ type Index struct {
 // NewIndex returns an index with no record and no zone.
 func NewIndex() *Index {
 	x := &Index{
-		relative: xsync.NewMap[string, *Record](),
+		relative: newNameTable(),
 		absolute: xsync.NewMap[string, *Record](),
 		addrs:    newAddrMap(),
 		losers:   make(map[string]losers),
@@ -89,29 +89,36 @@ func (x *Index) owner(name string) *Record {
 		r, _ := x.absolute.Load(name)
 		return r
 	}
-	r, _ := x.relative.Load(name)
-	return r
+	return x.relative.Load(name)
 }
 
 // own makes r the record of name; nil makes it nobody's. was is the record
 // that has it until now.
 func (x *Index) own(name string, was, r *Record) {
-	m := x.relative
 	if isAbsolute(name) {
-		m = x.absolute
-		switch {
-		case was == nil && r != nil:
-			x.absolutes.Add(1)
-		case was != nil && r == nil:
-			// The count falls only after the last reader could need it.
-			defer x.absolutes.Add(-1)
-		}
-	}
-	if r == nil {
-		m.Delete(name)
+		x.ownAbsolute(name, was, r)
 		return
 	}
-	m.Store(name, r)
+	if r == nil {
+		x.relative.Delete(name)
+		return
+	}
+	x.relative.Store(name, r)
+}
+
+func (x *Index) ownAbsolute(name string, was, r *Record) {
+	switch {
+	case was == nil && r != nil:
+		x.absolutes.Add(1)
+	case was != nil && r == nil:
+		// The count falls only after the last reader could need it.
+		defer x.absolutes.Add(-1)
+	}
+	if r == nil {
+		x.absolute.Delete(name)
+		return
+	}
+	x.absolute.Store(name, r)
 }
 
 // record returns the published record of an entry, found by the addresses of

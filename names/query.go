@@ -57,7 +57,7 @@ func (v *View) Forward(name, zone string) (*Record, Result) {
 			return nil, None
 		}
 		if !taken && !(strings.HasPrefix(name, apexHost) && x.zones.Load().reserves(name)) {
-			if r, ok := x.relative.Load(rel); ok && v.shows(r.Row) {
+			if r := x.relative.Load(rel); r != nil && v.shows(r.Row) {
 				return r, Found
 			}
 		}

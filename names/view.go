@@ -41,10 +41,12 @@ func (x *Index) View(meshes []string) *View {
 	v.refs = 1
 	v.relative, v.absolute = newTally[string](), newTally[string]()
 	v.blocks, v.displaced = newBlocks(), newTally[overlap]()
-	x.relative.Range(v.countName)
-	x.absolute.Range(v.countName)
+	var buf [2]string
 	x.each(func(r *Record) {
 		if v.shows(r.Row) {
+			for _, name := range r.names(buf[:0]) {
+				v.addName(name, 1)
+			}
 			for _, addr := range r.Row.Addrs() {
 				v.blocks.add(addr, 1)
 			}
@@ -109,13 +111,6 @@ func (v *View) count(names []nameMove, addrs []addrMove, n int32) {
 			v.blocks.add(m.addr, n)
 		}
 	}
-}
-
-func (v *View) countName(name string, r *Record) bool {
-	if v.shows(r.Row) {
-		v.addName(name, 1)
-	}
-	return true
 }
 
 func (v *View) addName(name string, n int32) {
