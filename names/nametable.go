@@ -3,10 +3,11 @@ package names
 import (
 	"hash/maphash"
 	"math/bits"
+	"strings"
 	"sync/atomic"
 )
 
-// nameTable finds the record that has a name: one writer, any number of readers
+// nameTable finds the record that has a relative name: one writer, any number of readers
 // without a lock.
 //
 // It is an open hash table of buckets of one cache line each. A name lies in
@@ -57,15 +58,28 @@ func newNameTable() *nameTable {
 // tagOf returns the tag of a hash, 1-128. The bucket takes other bits.
 func tagOf(hash uint64) uint64 { return hash>>57 + 1 }
 
+// literalBit of a hash is set for a name with a "_", and for no other: so the
+// hashes of the two names of one record differ, whatever the others do.
+const literalBit = 1 << 40
+
+func (t *nameTable) hash(name string) uint64 {
+	hash := maphash.String(t.seed, name) &^ literalBit
+	if strings.IndexByte(name, '_') >= 0 {
+		hash |= literalBit
+	}
+	return hash
+}
+
 // Load returns the record that has name, nil if none.
 func (t *nameTable) Load(name string) *Record {
-	hash := maphash.String(t.seed, name)
-	r, _, _ := find(*t.buckets.Load(), hash, name)
+	r, _, _ := find(*t.buckets.Load(), nil, t.hash(name), name)
 	return r
 }
 
-// find returns the record that has name, and its bucket and slot.
-func find(buckets []bucket, hash uint64, name string) (r *Record, i, slot int) {
+// find returns the record that has name, and a bucket and slot that hold it.
+// Where hashes are given these are the name's own, and not those of the
+// record's other name, which a reader need not tell apart.
+func find(buckets []bucket, hashes [][slots]uint64, hash uint64, name string) (r *Record, i, slot int) {
 	mask := len(buckets) - 1
 	pattern := ones * tagOf(hash)
 	i = int(hash) & mask
@@ -77,7 +91,10 @@ func find(buckets []bucket, hash uint64, name string) (r *Record, i, slot int) {
 		x := tags ^ pattern
 		for match := (x - ones) &^ x & highs; match != 0; match &= match - 1 {
 			slot = bits.TrailingZeros64(match) / 8
-			if r := b.records[slot].Load(); r != nil && r.owns(name) {
+			if hashes != nil && hashes[i][slot] != hash {
+				continue
+			}
+			if r := b.records[slot].Load(); r != nil && r.owns(name, hash&literalBit != 0) {
 				return r, i, slot
 			}
 		}
@@ -89,16 +106,20 @@ func find(buckets []bucket, hash uint64, name string) (r *Record, i, slot int) {
 	return nil, 0, 0
 }
 
-// owns reports whether name is one of the record's.
-func (r *Record) owns(name string) bool {
-	return name == r.Dotted || name == r.Literal || name == r.Absolute
+// owns reports whether the relative name is the record's. One with a "_" can
+// only be the literal name, and without it the two spellings are the same.
+func (r *Record) owns(name string, literal bool) bool {
+	if literal {
+		return name == r.Literal
+	}
+	return name == r.Dotted
 }
 
 // Store makes r, which has name, the record of it.
 func (t *nameTable) Store(name string, r *Record) {
-	hash := maphash.String(t.seed, name)
+	hash := t.hash(name)
 	buckets := *t.buckets.Load()
-	if was, i, slot := find(buckets, hash, name); was != nil {
+	if was, i, slot := find(buckets, t.hashes, hash, name); was != nil {
 		buckets[i].records[slot].Store(r)
 		return
 	}
@@ -149,9 +170,9 @@ func (t *nameTable) grow() {
 
 // Delete makes name nobody's.
 func (t *nameTable) Delete(name string) {
-	hash := maphash.String(t.seed, name)
+	hash := t.hash(name)
 	buckets := *t.buckets.Load()
-	r, at, slot := find(buckets, hash, name)
+	r, at, slot := find(buckets, t.hashes, hash, name)
 	if r == nil {
 		return
 	}
