@@ -34,9 +34,22 @@ func TestManyReleasesAtOnceAreHeld(t *testing.T) {
 		released int
 		held     bool
 	}{
-		{"", 5, 5, false}, {"", 100, 10, false}, {"", 100, 11, true}, {"", 200, 20, false}, {"", 200, 21, true}, {"", 11, 11, true},
-		{"3", 100, 3, false}, {"3", 100, 4, true}, {"3", 4, 4, true}, {"0", 100, 1, true}, {"0", 1, 1, true},
-		{"10%", 100, 10, false}, {"10%", 100, 11, true}, {"10%", 5, 1, true}, {"0%", 100, 1, true}, {"100%", 100, 100, false},
+		{"", 5, 5, false},
+		{"", 100, 10, false},
+		{"", 100, 11, true},
+		{"", 200, 20, false},
+		{"", 200, 21, true},
+		{"", 11, 11, true},
+		{"3", 100, 3, false},
+		{"3", 100, 4, true},
+		{"3", 4, 4, true},
+		{"0", 100, 1, true},
+		{"0", 1, 1, true},
+		{"10%", 100, 10, false},
+		{"10%", 100, 11, true},
+		{"10%", 5, 1, true},
+		{"0%", 100, 1, true},
+		{"100%", 100, 100, false},
 		{"1000", 100, 100, false},
 	} {
 		t.Run(fmt.Sprintf("%s of %d with %q", fmt.Sprint(tc.released), tc.listed, tc.limit), func(t *testing.T) {
