@@ -67,13 +67,22 @@ func (m *memory) knows(service string) bool {
 	return known
 }
 
-func (m *memory) said(serial uint32) {
+// latest returns the greatest serial that was seen.
+func (m *memory) latest() uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if serial < m.serial {
-		m.t.Errorf("the serial went from %d back to %d", m.serial, serial)
+	return m.serial
+}
+
+// said notes a serial, of which before was the latest when it was asked for:
+// answers may come in another order than they were given.
+func (m *memory) said(before, serial uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if serial < before {
+		m.t.Errorf("the serial went from %d back to %d", before, serial)
 	}
-	m.serial = serial
+	m.serial = max(m.serial, serial)
 }
 
 func (m *memory) denied() {
@@ -121,8 +130,9 @@ func (m *memory) ask(ctx context.Context, s *server, c *churn, seed uint64) {
 		services, fixed := *c.newest.Load(), false
 		switch n % 8 {
 		case 0:
+			before := m.latest()
 			if r, err := s.queryWithin(giveUp, "mesh", dns.TypeSOA); err == nil && len(r.Answer) == 1 {
-				m.said(r.Answer[0].(*dns.SOA).Serial)
+				m.said(before, r.Answer[0].(*dns.SOA).Serial)
 			}
 			continue
 		case 1:
@@ -154,13 +164,14 @@ func (m *memory) some() []string {
 // askBoth asks for the address of a service and for the name of that address.
 // fixed says that there always is one, once it was told.
 func (m *memory) askBoth(s *server, service string, fixed bool) {
+	known := m.knows(service)
 	r, err := s.queryWithin(giveUp, service+".mesh", dns.TypeA)
 	if err != nil {
 		return // killed, or not there yet
 	}
 	if len(r.Answer) == 0 {
 		m.denied()
-		if fixed && m.knows(service) {
+		if fixed && known {
 			m.t.Errorf("%s, listed throughout, was answered with %s", service, dns.RcodeToString[r.Rcode])
 		}
 		return

@@ -86,12 +86,15 @@ func TestKumasOwnResourcesAreServedAsTheyAre(t *testing.T) {
 		}
 	}
 	for mesh, entries := range sampleEntries {
-		s.wait("the table of "+mesh, func() bool { return len(p.table(mesh)) >= len(entries) })
+		s.wait("the table of "+mesh, func() bool {
+			table := p.table(mesh)
+			return table != nil && len(table) >= len(entries)
+		})
 		want := make(map[string]string, len(entries))
 		for _, e := range entries {
 			want[e] = got[nameOf(e)].String()
 		}
-		if table := p.table(mesh); table == nil || !maps.Equal(table, want) {
+		if table := p.table(mesh); !maps.Equal(table, want) {
 			t.Errorf("the published table of %s is %v, want %v", mesh, table, want)
 		}
 	}
