@@ -39,6 +39,11 @@ func write(tx *bolt.Tx, d allocator.Delta, aside map[vip.Key][]string) error {
 	}
 	meshes := tx.Bucket(bucketMeshes)
 	for _, name := range d.MeshesNew {
+		if meshes.Get([]byte(name)) != nil { // no bucket: it was set aside
+			if err := meshes.Delete([]byte(name)); err != nil {
+				return fmt.Errorf("mesh %q: %w", name, err)
+			}
+		}
 		if _, err := meshes.CreateBucketIfNotExists([]byte(name)); err != nil {
 			return fmt.Errorf("mesh %q: %w", name, err)
 		}

@@ -147,7 +147,7 @@ func (l *loader) meshes(tx *bolt.Tx) error {
 	return root.ForEach(func(name, v []byte) error {
 		mesh, place := string(name), "meshes/"+string(name)
 		if v != nil {
-			l.damage("meshes", name, netip.Addr{}, errContent)
+			l.state.Damaged = append(l.state.Damaged, allocator.Damage{Place: place, Err: errContent})
 			return nil
 		}
 		l.state.Meshes = append(l.state.Meshes, mesh)

@@ -23,9 +23,12 @@ const (
 // goroutine of its own, where a page that is not what it should be ends the
 // process, and one that claims to be huge takes its memory.
 //
-// It is stricter than bbolt's own check in one point: the keys and values of a
+// It is stricter than bbolt's own check in two points. The keys and values of a
 // page lie one after another without a gap, as bbolt has always written them,
-// so that no flipped bit in a page's count or lengths passes for fewer keys.
+// so that no flipped bit in a page's count or lengths passes for fewer keys. And
+// a page's first key is the one that its parent has for it: bbolt looks the
+// page up by it when it writes, and where that fails leaves both the old page
+// and the new one in the tree.
 type tree struct {
 	f    io.ReaderAt
 	m    boltMeta
@@ -39,8 +42,8 @@ func inspectTree(f io.ReaderAt, m boltMeta) error {
 	return t.page(m.root, nil, nil, 0)
 }
 
-// page verifies the subtree of page id, whose keys are at or after lo and
-// before hi, where these are not nil.
+// page verifies the subtree of page id, whose first key is lo and whose keys
+// are all before hi, where these are not nil.
 func (t *tree) page(id uint64, lo, hi []byte, depth int) error {
 	p, err := t.read(id, depth)
 	if err != nil {
@@ -84,8 +87,8 @@ func (t *tree) read(id uint64, depth int) (rawPage, error) {
 // elements verifies the elements of a page, and what they lead to.
 func (t *tree) elements(p rawPage, lo, hi []byte, depth int) error {
 	n := p.count()
-	if p.flags() == flagBranch && n == 0 {
-		return errors.New("a branch leads nowhere")
+	if n == 0 && (p.flags() == flagBranch || lo != nil) {
+		return errors.New("it is empty")
 	}
 	end := pageHeader + n*elementSize
 	for i := range n {
@@ -94,7 +97,10 @@ func (t *tree) elements(p rawPage, lo, hi []byte, depth int) error {
 			return fmt.Errorf("element %d: %w", i, err)
 		}
 		end = e.end
-		if lo != nil && (bytes.Compare(e.key, lo) < 0 || i > 0 && bytes.Equal(e.key, lo)) || hi != nil && bytes.Compare(e.key, hi) >= 0 {
+		switch {
+		case i == 0 && lo != nil && !bytes.Equal(e.key, lo):
+			return errors.New("its first key is not its parent's")
+		case i > 0 && bytes.Compare(e.key, lo) <= 0, hi != nil && bytes.Compare(e.key, hi) >= 0:
 			return fmt.Errorf("element %d: its key is out of order", i)
 		}
 		lo = e.key

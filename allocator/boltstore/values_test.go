@@ -206,3 +206,37 @@ func TestAnEntrySetAsideDoesNotGetASecondAddress(t *testing.T) {
 		}
 	}
 }
+
+// TestAMeshWhoseTableIsLostIsMadeAgain: its bucket is no bucket any more.
+func TestAMeshWhoseTableIsLostIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "t.db")
+	a := openTable(t, path)
+	apply(t, a, smallFleet("alone"))
+	want := addresses(a)
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	edit(t, path, func(tx *bolt.Tx) error {
+		meshes := tx.Bucket([]byte("meshes"))
+		return errors.Join(meshes.DeleteBucket([]byte("green")), meshes.Put([]byte("green"), []byte("?")))
+	})
+	s := mustOpen(t, path)
+	var places []string
+	for _, d := range stateOf(t, s).Damaged {
+		places = append(places, d.Place)
+	}
+	if got := strings.Join(places, " "); got != "meshes/green entries/0:z" {
+		t.Errorf("set aside: %s", got)
+	}
+	a, err := allocator.Open(context.Background(), s, config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { a.Close() }()
+	apply(t, a, smallFleet("alone"))
+	verify(t, a)
+	if got := addresses(a); !maps.Equal(got, want) {
+		t.Errorf("the table has %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,183 @@
+package boltstore
+
+import (
+	"bytes"
+	"math"
+	"net/netip"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/vip"
+	"pgregory.net/rapid"
+)
+
+var (
+	someText = rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "text")) })
+	someKey  = rapid.Custom(func(t *rapid.T) vip.Key {
+		return vip.Entry{
+			Kind: vip.Kind(rapid.IntRange(0, 2).Draw(t, "kind")), Mesh: someText.Draw(t, "mesh"),
+			Name: string(rapid.SliceOfN(rapid.Byte(), 1, 30).Draw(t, "name")),
+		}.Key()
+	})
+	someTime = rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Min(0).Draw(t, "time")) })
+	some4    = rapid.Custom(func(t *rapid.T) netip.Addr {
+		return netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "v4")))
+	})
+	some6 = rapid.Custom(func(t *rapid.T) netip.Addr {
+		return netip.AddrFrom16([16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "v6")))
+	})
+	none     = rapid.Just(netip.Addr{})
+	somePool = rapid.Custom(func(t *rapid.T) allocator.Pool {
+		a := rapid.OneOf(some4, some6).Draw(t, "addr")
+		return allocator.Pool{
+			Prefix:  netip.PrefixFrom(a, rapid.IntRange(0, a.BitLen()).Draw(t, "bits")),
+			Next:    rapid.OneOf(some4, some6, none).Draw(t, "next"),
+			Retired: rapid.Bool().Draw(t, "retired"),
+		}
+	})
+	someOutbound = rapid.Custom(func(t *rapid.T) vip.Outbound {
+		o := vip.Outbound{Port: rapid.Uint16().Draw(t, "port"), Origin: someText.Draw(t, "origin")}
+		for range rapid.IntRange(0, 3).Draw(t, "tags") {
+			o.Tags = append(o.Tags, vip.Tag{Key: someText.Draw(t, "key"), Value: someText.Draw(t, "value")})
+		}
+		return o
+	})
+)
+
+func TestValuesComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		key := []byte(someText.Draw(t, "record"))
+		k := someKey.Draw(t, "key")
+		if got, err := readKey(appendKey(nil, k)); err != nil || got != k {
+			t.Fatalf("key %+v came back as %+v, %v", k, got, err)
+		}
+
+		h := allocator.Holding{Owner: k}
+		if h.Released = rapid.Bool().Draw(t, "released"); h.Released {
+			h.At, h.Mesh = someTime.Draw(t, "at"), someText.Draw(t, "last mesh")
+		}
+		if got, err := decodeHolding(key, encodeHolding(key, h)); err != nil || got != h {
+			t.Fatalf("holding %+v came back as %+v, %v", h, got, err)
+		}
+
+		row := &vip.Row{V4: rapid.OneOf(some4, none).Draw(t, "v4"), V6: rapid.OneOf(some6, none).Draw(t, "v6")}
+		if v4, v6, err := decodeEntry(key, encodeEntry(key, row)); err != nil || v4 != row.V4 || v6 != row.V6 {
+			t.Fatalf("entry %v came back as %v, %v, %v", row.Addrs(), v4, v6, err)
+		}
+
+		l := vip.Listing{Mesh: someText.Draw(t, "mesh"), Name: someText.Draw(t, "name")}
+		for range rapid.IntRange(0, 3).Draw(t, "outbounds") {
+			l.Outbounds = append(l.Outbounds, someOutbound.Draw(t, "outbound"))
+		}
+		if got, err := decodeListing(&interner{}, l.Mesh, key, encodeListing(key, l)); err != nil || !reflect.DeepEqual(got, l) {
+			t.Fatalf("listing %+v came back as %+v, %v", l, got, err)
+		}
+
+		m := allocator.Meta{
+			Serial: rapid.Uint32().Draw(t, "serial"), Revision: rapid.Uint64().Draw(t, "revision"), Clock: someTime.Draw(t, "clock"),
+			Synced: rapid.Bool().Draw(t, "synced"), Options: someText.Draw(t, "options"),
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "pools") {
+			m.Pools = append(m.Pools, somePool.Draw(t, "pool"))
+		}
+		if got, err := decodeMeta(key, encodeMeta(key, m)); err != nil || !reflect.DeepEqual(got, m) {
+			t.Fatalf("meta %+v came back as %+v, %v", m, got, err)
+		}
+
+		id := someText.Draw(t, "id")
+		if got, err := decodeID(key, encodeID(key, id)); err != nil || got != id {
+			t.Fatalf("id %q came back as %q, %v", id, got, err)
+		}
+	})
+}
+
+// TestKeysAreOneForEachEntry: no two entries are written under one key.
+func TestKeysAreOneForEachEntry(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := someKey.Draw(t, "a"), someKey.Draw(t, "b")
+		if bytes.Equal(appendKey(nil, a), appendKey(nil, b)) != (a == b) {
+			t.Fatalf("%+v and %+v are both %x", a, b, appendKey(nil, a))
+		}
+	})
+}
+
+// TestEveryFlippedBitOfAValueIsNoticed, also a value under another's key.
+func TestEveryFlippedBitOfAValueIsNoticed(t *testing.T) {
+	t.Parallel()
+	key := []byte("key")
+	value := encodeHolding(key, allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: math.MaxInt64, Mesh: "m"})
+	for i := range len(value) * 8 {
+		v := bytes.Clone(value)
+		v[i/8] ^= 1 << (i % 8)
+		if h, err := decodeHolding(key, v); err == nil {
+			t.Errorf("bit %d: %+v", i, h)
+		}
+	}
+	for n := range len(value) {
+		if h, err := decodeHolding(key, value[:n]); err == nil {
+			t.Errorf("cut to %d bytes: %+v", n, h)
+		}
+	}
+	if h, err := decodeHolding([]byte("kez"), value); err == nil {
+		t.Errorf("under another key: %+v", h)
+	}
+}
+
+// FuzzDecode decodes bytes as everything that a store holds; sealed, so that
+// they get past the checksum.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(encodeHolding(nil, allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: 1, Mesh: "m"})[1:])
+	f.Add(encodeEntry(nil, &vip.Row{V4: netip.MustParseAddr("240.0.0.1"), V6: netip.MustParseAddr("fd00::1")})[1:])
+	f.Add(encodeListing(nil, vip.Listing{Name: "web", Outbounds: []vip.Outbound{{Port: 80, Tags: []vip.Tag{{Key: "a", Value: "b"}}}}})[1:])
+	f.Add(encodeMeta(nil, allocator.Meta{Serial: 1, Pools: []allocator.Pool{{Prefix: netip.MustParsePrefix("240.0.0.0/8")}}})[1:])
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		key := []byte("key")
+		value := seal(key, append([]byte{valueVersion}, content...))
+		if h, err := decodeHolding(key, value); err == nil {
+			if again, err := decodeHolding(key, encodeHolding(key, h)); err != nil || again != h || h.At < 0 || vip.Entry(h.Owner).Validate() != nil {
+				t.Fatalf("holding %+v came back as %+v, %v", h, again, err)
+			}
+		}
+		if v4, v6, err := decodeEntry(key, value); err == nil {
+			row := &vip.Row{V4: v4, V6: v6}
+			if v4.IsValid() && !v4.Is4() || v6.IsValid() && !v6.Is6() {
+				t.Fatalf("addresses %v, %v of the wrong family", v4, v6)
+			}
+			if again4, again6, err := decodeEntry(key, encodeEntry(key, row)); err != nil || again4 != v4 || again6 != v6 {
+				t.Fatalf("entry %v came back as %v, %v, %v", row.Addrs(), again4, again6, err)
+			}
+		}
+		if l, err := decodeListing(&interner{}, "m", key, value); err == nil {
+			if again, err := decodeListing(&interner{}, "m", key, encodeListing(key, l)); err != nil || !again.Equal(l) {
+				t.Fatalf("listing %+v came back as %+v, %v", l, again, err)
+			}
+		}
+		if m, err := decodeMeta(key, value); err == nil {
+			if again, err := decodeMeta(key, encodeMeta(key, m)); err != nil || !reflect.DeepEqual(again, m) || m.Clock < 0 {
+				t.Fatalf("meta %+v came back as %+v, %v", m, again, err)
+			}
+		}
+		if k, err := readKey(content); err == nil {
+			if again, err := readKey(appendKey(nil, k)); err != nil || again != k || vip.Entry(k).Key() != k {
+				t.Fatalf("key %+v came back as %+v, %v", k, again, err)
+			}
+		}
+		for _, decode := range []func() error{
+			func() error { _, err := decodeHolding(key, content); return err },
+			func() error { _, _, err := decodeEntry(key, content); return err },
+			func() error { _, err := decodeListing(&interner{}, "m", key, content); return err },
+			func() error { _, err := decodeMeta(key, content); return err },
+			func() error { _, err := decodeID(key, content); return err },
+		} {
+			if err := decode(); err == nil && !bytes.Equal(content, seal(key, content[:max(0, len(content)-4)])) {
+				t.Fatalf("%x was read, and has no checksum", content)
+			}
+		}
+	})
+}
