@@ -147,6 +147,24 @@ func TestTheLastChangesArePublishedAtTheEnd(t *testing.T) {
 	}
 }
 
+func TestThePublisherWritesWhatIsLeftBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	r := on(t, memstore.New(), "240.0.0.0/8")
+	defer r.close()
+	if err := r.apply(t.Context(), batch(1)); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	p := newPublisher(dir, r.alloc, r.log)
+	p.note([]string{"default"})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.run(ended)
+	if b, err := os.ReadFile(filepath.Join(dir, "default.json")); err != nil || !strings.Contains(string(b), "240.0.0.1") {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
 func TestALostStoreDoesNotRenumberWhatIsPublished(t *testing.T) {
 	s := newSite(t)
 	s.services("a.yaml", "default", "b", "c")

@@ -147,6 +147,9 @@ func TestAReloadThatFailsBesideNobodyLeaksNothing(t *testing.T) {
 				t.Fatal("a Corefile that cannot start was taken")
 			}
 		}
+		if n := len(s.runtime().owners); n != 1 {
+			t.Errorf("%d instances that failed hold the store", n)
+		}
 		s.mustReload(next)
 		if next == plain {
 			s.holdsNoMore(before)
