@@ -78,7 +78,6 @@ type machine struct {
 	start  time.Duration // clock.running when a was opened
 	base   time.Duration // the table's clock then
 	lost   bool          // the reply to the last commit is lost, and not yet found out
-	serial uint32
 	// told is the table as OnCommit told of it; all is what the store had after
 	// the last step.
 	told map[vip.Key]*vip.Row

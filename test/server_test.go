@@ -159,17 +159,6 @@ func launch(t testing.TB, dir, corefile, addr string) *server {
 	return s
 }
 
-// start launches and waits until it answers for zone's SOA with NOERROR.
-func start(t testing.TB, dir, corefile, addr, zone string) *server {
-	t.Helper()
-	s := launch(t, dir, corefile, addr)
-	s.wait("the SOA of "+zone, func() bool {
-		r, err := s.query(zone, dns.TypeSOA)
-		return err == nil && r.Rcode == dns.RcodeSuccess && len(r.Answer) == 1
-	})
-	return s
-}
-
 // kill ends the process with SIGKILL and waits for its end.
 func (s *server) kill() {
 	_ = s.cmd.Process.Kill() // it may have ended already
