@@ -70,14 +70,14 @@ var (
 
 // machine drives an allocator and the oracle side by side.
 type machine struct {
-	store  *faulty
-	clock  clock
-	cfg    allocator.Config
-	a      *allocator.Allocator
-	o      *oracle
-	start  time.Duration // clock.running when a was opened
-	base   time.Duration // the table's clock then
-	lost   bool          // the reply to the last commit is lost, and not yet found out
+	store *faulty
+	clock clock
+	cfg   allocator.Config
+	a     *allocator.Allocator
+	o     *oracle
+	start time.Duration // clock.running when a was opened
+	base  time.Duration // the table's clock then
+	lost  bool          // the reply to the last commit is lost, and not yet found out
 	// told is the table as OnCommit told of it; all is what the store had after
 	// the last step.
 	told map[vip.Key]*vip.Row
