@@ -75,6 +75,7 @@ type Allocator struct {
 	base       time.Duration
 	doubt      *doubt
 	closed     bool
+	chunk      int // rows of a transaction
 }
 
 // doubt is a commit that failed, so that nobody knows whether the store has it.
@@ -107,7 +108,7 @@ func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 		cfg.Logger.Error("a record of the store cannot be read and is set aside; its address stays reserved",
 			"record", d.Place, "error", d.Err)
 	}
-	a := &Allocator{store: store, cfg: cfg, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running()}
+	a := &Allocator{store: store, cfg: cfg, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running()}
 	a.t = newTable(state)
 	a.t.setPools(mergePools(state.Meta.Pools, cfg.Pools))
 	a.tellRetired()
@@ -271,7 +272,7 @@ func (a *Allocator) commit(ctx context.Context, d *Delta, conclude func()) error
 		conclude()
 		return nil
 	}
-	parts := d.split(a.t.meta, chunkRows)
+	parts := d.split(a.t.meta, a.chunk)
 	progress := newProgress(a.cfg.Logger, len(d.Rows))
 	for i := range parts {
 		err := a.commitPart(ctx, parts[i], conclude)

@@ -17,57 +17,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-var (
-	somePools = rapid.SampledFrom([][]netip.Prefix{
-		prefixes("10.0.0.0/29"), prefixes("10.0.0.0/30"), prefixes("10.0.0.4/30"), prefixes("10.0.0.2/31"),
-		prefixes("10.0.0.3/32", "10.0.0.4/30"), prefixes("10.0.0.0/29", "fd00::/125"), prefixes("fd00::/125"),
-		prefixes("fd00::4/126", "10.0.0.0/28"), prefixes("10.0.0.6/31", "10.0.0.0/30"), prefixes("10.0.0.0/28", "fd00::2/127"),
-	})
-	someLimit = rapid.SampledFrom([]allocator.Limit{
-		{}, anyRelease, {Stated: true, N: 0}, {Stated: true, N: 2}, {Stated: true, N: 50, Percent: true}, {Stated: true, N: 1000},
-	})
-	someCooldown = rapid.SampledFrom([]time.Duration{0, 1, time.Minute, time.Hour})
-	someEntry    = rapid.Custom(func(t *rapid.T) vip.Entry {
-		return vip.Entry{
-			Kind: rapid.SampledFrom([]vip.Kind{vip.Service, vip.Host}).Draw(t, "kind"),
-			Name: rapid.SampledFrom([]string{"a", "A", "b", "c", "C", "d", "e"}).Draw(t, "name"),
-		}
-	})
-	someRequest = rapid.Custom(func(t *rapid.T) vip.Request {
-		return vip.Request{
-			Entry:     someEntry.Draw(t, "entry"),
-			Outbounds: []vip.Outbound{{Port: uint16(rapid.IntRange(1, 2).Draw(t, "port"))}},
-		}
-	})
-	someMesh   = rapid.SampledFrom([]string{"a", "b", "c", vip.DefaultMesh})
-	someUpdate = rapid.Custom(func(t *rapid.T) vip.MeshUpdate {
-		m := vip.MeshUpdate{Mesh: someMesh.Draw(t, "mesh"), Gone: rapid.IntRange(0, 9).Draw(t, "gone") == 0}
-		if m.Gone {
-			return m
-		}
-		m.Set = rapid.SliceOfNDistinct(someRequest, 0, 6, func(r vip.Request) vip.Key { return r.Entry.Key() }).Draw(t, "set")
-		for _, e := range rapid.SliceOfNDistinct(someEntry, 0, 4, vip.Entry.Key).Draw(t, "drop") {
-			if !slices.ContainsFunc(m.Set, func(r vip.Request) bool { return r.Entry.Key() == e.Key() }) {
-				m.Drop = append(m.Drop, e.Key())
-			}
-		}
-		return m
-	})
-	someBatch = rapid.Custom(func(t *rapid.T) vip.Batch {
-		b := vip.Batch{
-			Full:       rapid.IntRange(0, 2).Draw(t, "full") == 0,
-			Incomplete: rapid.SampledFrom([]string{"", "", "", "x.yaml"}).Draw(t, "incomplete"),
-			Meshes:     rapid.SliceOfNDistinct(someUpdate, 0, 4, func(m vip.MeshUpdate) string { return m.Mesh }).Draw(t, "meshes"),
-		}
-		if b.Full {
-			for i := range b.Meshes {
-				b.Meshes[i].Drop = nil
-			}
-		}
-		return b
-	})
-)
-
 // machine drives an allocator and the oracle side by side.
 type machine struct {
 	store *faulty
@@ -94,7 +43,7 @@ func newMachine(t *rapid.T) *machine {
 		told: make(map[vip.Key]*vip.Row), last: make(map[netip.Addr]release),
 	}
 	m.cfg = allocator.Config{
-		Pools: somePools.Draw(t, "pools"), Cooldown: someCooldown.Draw(t, "cooldown"), MaxRelease: someLimit.Draw(t, "limit"),
+		Pools: somePools().Draw(t, "pools"), Cooldown: someCooldown().Draw(t, "cooldown"), MaxRelease: someLimit().Draw(t, "limit"),
 		Now:     func() time.Time { return m.clock.wall },
 		Running: func() time.Duration { return m.clock.running },
 		OnCommit: func(c allocator.Commit) {
@@ -171,7 +120,7 @@ func (m *machine) change(t *rapid.T, b vip.Batch, do func() error) {
 }
 
 func (m *machine) apply(t *rapid.T) {
-	b := someBatch.Draw(t, "batch")
+	b := someBatch().Draw(t, "batch")
 	m.change(t, b, func() error {
 		r, err := m.a.Apply(context.Background(), b)
 		if err == nil {
@@ -201,9 +150,9 @@ func (m *machine) silence(t *rapid.T) {
 
 func (m *machine) configure(t *rapid.T) {
 	if rapid.Bool().Draw(t, "other pools") {
-		m.cfg.Pools = somePools.Draw(t, "pools")
+		m.cfg.Pools = somePools().Draw(t, "pools")
 	}
-	m.cfg.Cooldown, m.cfg.MaxRelease = someCooldown.Draw(t, "cooldown"), someLimit.Draw(t, "limit")
+	m.cfg.Cooldown, m.cfg.MaxRelease = someCooldown().Draw(t, "cooldown"), someLimit().Draw(t, "limit")
 	if err := m.a.Configure(m.cfg.Pools, m.cfg.Cooldown, m.cfg.MaxRelease); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +167,7 @@ func (m *machine) restart(t *rapid.T) {
 	}
 	m.clock.running = time.Duration(rapid.IntRange(0, 1000).Draw(t, "new process's time"))
 	if rapid.Bool().Draw(t, "other pools") {
-		m.cfg.Pools = somePools.Draw(t, "pools")
+		m.cfg.Pools = somePools().Draw(t, "pools")
 	}
 	m.open(t)
 }
@@ -383,7 +332,7 @@ func TestTheOrderInsideABatchMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := clock{wall: time.Unix(1e9, 0)}
 		cfg := allocator.Config{
-			Pools: somePools.Draw(t, "pools"), Cooldown: time.Minute, MaxRelease: someLimit.Draw(t, "limit"),
+			Pools: somePools().Draw(t, "pools"), Cooldown: time.Minute, MaxRelease: someLimit().Draw(t, "limit"),
 			Now: func() time.Time { return c.wall }, Running: func() time.Duration { return c.running },
 		}
 		var stores [2]*memstore.Store
@@ -397,7 +346,7 @@ func TestTheOrderInsideABatchMeansNothing(t *testing.T) {
 			tables[i] = a
 		}
 		for range rapid.IntRange(1, 10).Draw(t, "batches") {
-			b := someBatch.Draw(t, "batch")
+			b := someBatch().Draw(t, "batch")
 			shuffled := b
 			shuffled.Meshes = rapid.Permutation(b.Meshes).Draw(t, "meshes")
 			for i := range shuffled.Meshes {

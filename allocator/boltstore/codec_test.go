@@ -13,81 +13,103 @@ import (
 	"pgregory.net/rapid"
 )
 
-var (
-	someText = rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, "text")) })
-	someKey  = rapid.Custom(func(t *rapid.T) vip.Key {
+// Generators are made where they are used: parallel tests may not share them.
+
+func someBytes(least, most int) *rapid.Generator[[]byte] {
+	return rapid.SliceOfN(rapid.Byte(), least, most)
+}
+
+func someText() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string { return string(someBytes(0, 20).Draw(t, "text")) })
+}
+
+func someKey() *rapid.Generator[vip.Key] {
+	return rapid.Custom(func(t *rapid.T) vip.Key {
 		return vip.Entry{
-			Kind: vip.Kind(rapid.IntRange(0, 2).Draw(t, "kind")), Mesh: someText.Draw(t, "mesh"),
-			Name: string(rapid.SliceOfN(rapid.Byte(), 1, 30).Draw(t, "name")),
+			Kind: vip.Kind(rapid.IntRange(0, 2).Draw(t, "kind")),
+			Mesh: someText().Draw(t, "mesh"), Name: string(someBytes(1, 30).Draw(t, "name")),
 		}.Key()
 	})
-	someTime = rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Min(0).Draw(t, "time")) })
-	some4    = rapid.Custom(func(t *rapid.T) netip.Addr {
-		return netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "v4")))
+}
+
+func someTime() *rapid.Generator[time.Duration] {
+	return rapid.Custom(func(t *rapid.T) time.Duration { return time.Duration(rapid.Int64Min(0).Draw(t, "time")) })
+}
+
+// someAddr returns addresses of n bytes, and none.
+func someAddr(n int) *rapid.Generator[netip.Addr] {
+	return rapid.Custom(func(t *rapid.T) netip.Addr {
+		if rapid.Bool().Draw(t, "none") {
+			return netip.Addr{}
+		}
+		a, _ := netip.AddrFromSlice(someBytes(n, n).Draw(t, "addr"))
+		return a
 	})
-	some6 = rapid.Custom(func(t *rapid.T) netip.Addr {
-		return netip.AddrFrom16([16]byte(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "v6")))
-	})
-	none     = rapid.Just(netip.Addr{})
-	somePool = rapid.Custom(func(t *rapid.T) allocator.Pool {
-		a := rapid.OneOf(some4, some6).Draw(t, "addr")
+}
+
+func somePool() *rapid.Generator[allocator.Pool] {
+	return rapid.Custom(func(t *rapid.T) allocator.Pool {
+		n := rapid.SampledFrom([]int{4, 16}).Draw(t, "family")
+		a, _ := netip.AddrFromSlice(someBytes(n, n).Draw(t, "addr"))
 		return allocator.Pool{
-			Prefix:  netip.PrefixFrom(a, rapid.IntRange(0, a.BitLen()).Draw(t, "bits")),
-			Next:    rapid.OneOf(some4, some6, none).Draw(t, "next"),
-			Retired: rapid.Bool().Draw(t, "retired"),
+			Prefix: netip.PrefixFrom(a, rapid.IntRange(0, a.BitLen()).Draw(t, "bits")),
+			Next:   someAddr(n).Draw(t, "next"), Retired: rapid.Bool().Draw(t, "retired"),
 		}
 	})
-	someOutbound = rapid.Custom(func(t *rapid.T) vip.Outbound {
-		o := vip.Outbound{Port: rapid.Uint16().Draw(t, "port"), Origin: someText.Draw(t, "origin")}
+}
+
+func someOutbound() *rapid.Generator[vip.Outbound] {
+	return rapid.Custom(func(t *rapid.T) vip.Outbound {
+		o := vip.Outbound{Port: rapid.Uint16().Draw(t, "port"), Origin: someText().Draw(t, "origin")}
 		for range rapid.IntRange(0, 3).Draw(t, "tags") {
-			o.Tags = append(o.Tags, vip.Tag{Key: someText.Draw(t, "key"), Value: someText.Draw(t, "value")})
+			o.Tags = append(o.Tags, vip.Tag{Key: someText().Draw(t, "key"), Value: someText().Draw(t, "value")})
 		}
 		return o
 	})
-)
+}
 
 func TestValuesComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		key := []byte(someText.Draw(t, "record"))
-		k := someKey.Draw(t, "key")
+		key := []byte(someText().Draw(t, "record"))
+		k := someKey().Draw(t, "key")
 		if got, err := readKey(appendKey(nil, k)); err != nil || got != k {
 			t.Fatalf("key %+v came back as %+v, %v", k, got, err)
 		}
 
 		h := allocator.Holding{Owner: k}
 		if h.Released = rapid.Bool().Draw(t, "released"); h.Released {
-			h.At, h.Mesh = someTime.Draw(t, "at"), someText.Draw(t, "last mesh")
+			h.At, h.Mesh = someTime().Draw(t, "at"), someText().Draw(t, "last mesh")
 		}
 		if got, err := decodeHolding(key, encodeHolding(key, h)); err != nil || got != h {
 			t.Fatalf("holding %+v came back as %+v, %v", h, got, err)
 		}
 
-		row := &vip.Row{V4: rapid.OneOf(some4, none).Draw(t, "v4"), V6: rapid.OneOf(some6, none).Draw(t, "v6")}
+		row := &vip.Row{V4: someAddr(4).Draw(t, "v4"), V6: someAddr(16).Draw(t, "v6")}
 		if v4, v6, err := decodeEntry(key, encodeEntry(key, row)); err != nil || v4 != row.V4 || v6 != row.V6 {
 			t.Fatalf("entry %v came back as %v, %v, %v", row.Addrs(), v4, v6, err)
 		}
 
-		l := vip.Listing{Mesh: someText.Draw(t, "mesh"), Name: someText.Draw(t, "name")}
+		l := vip.Listing{Mesh: someText().Draw(t, "mesh"), Name: someText().Draw(t, "name")}
 		for range rapid.IntRange(0, 3).Draw(t, "outbounds") {
-			l.Outbounds = append(l.Outbounds, someOutbound.Draw(t, "outbound"))
+			l.Outbounds = append(l.Outbounds, someOutbound().Draw(t, "outbound"))
 		}
 		if got, err := decodeListing(&interner{}, l.Mesh, key, encodeListing(key, l)); err != nil || !reflect.DeepEqual(got, l) {
 			t.Fatalf("listing %+v came back as %+v, %v", l, got, err)
 		}
 
 		m := allocator.Meta{
-			Serial: rapid.Uint32().Draw(t, "serial"), Revision: rapid.Uint64().Draw(t, "revision"), Clock: someTime.Draw(t, "clock"),
-			Synced: rapid.Bool().Draw(t, "synced"), Options: someText.Draw(t, "options"),
+			Serial: rapid.Uint32().Draw(t, "serial"), Revision: rapid.Uint64().Draw(t, "revision"), Clock: someTime().Draw(t, "clock"),
+			Synced: rapid.Bool().Draw(t, "synced"), Options: someText().Draw(t, "options"),
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "pools") {
-			m.Pools = append(m.Pools, somePool.Draw(t, "pool"))
+			m.Pools = append(m.Pools, somePool().Draw(t, "pool"))
 		}
 		if got, err := decodeMeta(key, encodeMeta(key, m)); err != nil || !reflect.DeepEqual(got, m) {
 			t.Fatalf("meta %+v came back as %+v, %v", m, got, err)
 		}
 
-		id := someText.Draw(t, "id")
+		id := someText().Draw(t, "id")
 		if got, err := decodeID(key, encodeID(key, id)); err != nil || got != id {
 			t.Fatalf("id %q came back as %q, %v", id, got, err)
 		}
@@ -98,7 +120,7 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 func TestKeysAreOneForEachEntry(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := someKey.Draw(t, "a"), someKey.Draw(t, "b")
+		a, b := someKey().Draw(t, "a"), someKey().Draw(t, "b")
 		if bytes.Equal(appendKey(nil, a), appendKey(nil, b)) != (a == b) {
 			t.Fatalf("%+v and %+v are both %x", a, b, appendKey(nil, a))
 		}

@@ -243,7 +243,7 @@ func aliasing(t *testing.T, s Subject) {
 }
 
 func large(t *testing.T, s Subject) {
-	const n, perMesh = 12_000, 100
+	const n, perMesh = 3_000, 100
 	m := newModel(t, s.Store)
 	d := allocator.Delta{}
 	addr := v4a
