@@ -20,7 +20,7 @@ FUZZTIME  ?= 30s
 # The packages that share memory between goroutines are tested under the race
 # detector, where there is a C compiler for it; the others need not pay for it.
 RACE       := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(allocator|watcher|plugin)(/|$$)')
+CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(allocator|names|plugin|publish|watcher)(/|$$)')
 PLAIN       = $(filter-out $(CONCURRENT) $(MODULE)/test/interop%,$(shell go list ./...))
 
 # Debian packages with the DNS clients and servers that test/interop talks to.
