@@ -186,7 +186,14 @@ func TestTwentyReloadsAreServedThroughoutAndLeakNothing(t *testing.T) {
 
 func TestTheServerEndsInTheMiddleOfAReload(t *testing.T) {
 	t.Parallel()
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	// CoreDNS looks at SIGTERM once the reload is over.
+	signals := []syscall.Signal{syscall.SIGTERM}
+	if os.Getenv("MESHVIP_TEST_RACE") == "" {
+		// It shuts down on SIGINT while it reloads, and reads the new instance's
+		// list of callbacks while plugins write to it: a race of its own.
+		signals = append(signals, syscall.SIGINT)
+	}
+	for _, sig := range signals {
 		for n, fails := range []bool{false, true, false, true} {
 			p := exampleSite(t)
 			s := launch(t, p.dir, p.reloading(""), "127.0.0.1:"+p.port)

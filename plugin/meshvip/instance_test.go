@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/meshvip/coredns-meshvip/allocator/boltstore"
@@ -247,6 +248,40 @@ func TestAnErrorOfAnotherPluginsShutdownTakesNothingAway(t *testing.T) {
 			}
 		}
 		s.stop()
+	}
+}
+
+// On SIGINT CoreDNS shuts instances down while it may be starting one.
+func TestAnInstanceMayBeStoppedWhileItStarts(t *testing.T) {
+	s := newSite(t)
+	cfg, err := parseIn(s.dir, "meshvip mesh {\n pool 240.0.0.0/16\n source file src\n store bolt "+s.dir+"/meshvip.db\n}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		old, next := new(instance), new(instance)
+		for _, i := range []*instance{old, next} {
+			i.add(cfg)
+		}
+		if err := old.start(); err != nil {
+			t.Fatal(err)
+		}
+		registry.Lock()
+		old.started = true
+		registry.Unlock()
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = next.start() }) // it may come too late
+		wg.Go(func() { _, _ = old.stop(), next.stop() })
+		wg.Wait()
+		if err := next.start(); err != nil && !strings.Contains(err.Error(), "shutting down") {
+			t.Error(err)
+		}
+		registry.Lock()
+		n := len(registry.runtimes)
+		registry.Unlock()
+		if n > 0 {
+			t.Fatalf("%d runtimes are left", n)
+		}
 	}
 }
 
