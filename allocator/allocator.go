@@ -101,7 +101,8 @@ func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(state); err != nil {
+	t, err := soundTable(state)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	for _, d := range state.Damaged {
@@ -109,10 +110,19 @@ func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 			"record", d.Place, "error", d.Err)
 	}
 	a := &Allocator{store: store, cfg: cfg, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running()}
-	a.t = newTable(state)
+	a.t = t
 	a.t.setPools(mergePools(state.Meta.Pools, cfg.Pools))
 	a.tellRetired()
 	return a, nil
+}
+
+// soundTable verifies a state and makes its table, both at once: each takes
+// seconds where there are a million rows.
+func soundTable(state State) (*table, error) {
+	checked := make(chan error, 1)
+	go func() { checked <- Check(state) }()
+	t := newTable(state)
+	return t, <-checked
 }
 
 // Configure changes what the allocator works by: pools, cooldown and limit.

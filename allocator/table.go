@@ -37,8 +37,8 @@ type table struct {
 	otherPools bool
 }
 
-// newTable builds the table of a state that Check found sound, with the pools
-// of its meta.
+// newTable builds the table of a state, with the pools of its meta. It is of use
+// only if Check finds the state sound.
 func newTable(s State) *table {
 	t := &table{
 		meta:     s.Meta,
@@ -55,6 +55,11 @@ func newTable(s State) *table {
 		t.meshes[m] = make(map[vip.Key]struct{})
 	}
 	for _, r := range s.Rows {
+		for _, l := range r.Listings {
+			if t.meshes[l.Mesh] == nil { // Check will say so
+				t.meshes[l.Mesh] = make(map[vip.Key]struct{})
+			}
+		}
 		t.setRow(r.Key(), nil, r)
 	}
 	for _, d := range s.Damaged {

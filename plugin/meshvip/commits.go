@@ -15,7 +15,7 @@ const fillBatch = 10_000
 
 // fill brings the whole table into the index, which is empty, and shows it.
 func (r *runtime) fill() {
-	for rows := range slices.Chunk(r.alloc.Rows(), fillBatch) {
+	for rows := range slices.Chunk(r.alloc.Snapshot(), fillBatch) {
 		changes := make([]names.Change, len(rows))
 		for i, row := range rows {
 			changes[i].New = row
