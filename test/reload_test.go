@@ -80,7 +80,7 @@ type load struct {
 
 // ask asks for the address of name until stop is closed. An answer must be
 // want. Lost are the questions that got none in time, refused those whose
-// connection was not made or broke.
+// connection was not made or broke; they are asked again.
 func (l *load) ask(t testing.TB, addr, network, name, want string, stop <-chan struct{}) {
 	c := &dns.Client{Net: network, Timeout: 2 * time.Second}
 	for {
@@ -114,8 +114,10 @@ func (l *load) String() string {
 	return fmt.Sprintf("%d answered, %d lost, %d refused", l.answered.Load(), l.lost.Load(), l.refused.Load())
 }
 
-// The peer in these tests is plugin hosts, in another server block of the same
-// server: what the sockets lose when they change hands, it loses too.
+// The peer here is plugin hosts, in another server block of the same server:
+// what the sockets lose when they change hands, it loses too. CoreDNS closes
+// the TCP connections of the old instance, some before their question was read;
+// a client asks again then.
 func TestTwentyReloadsAreServedThroughoutAndLeakNothing(t *testing.T) {
 	t.Parallel()
 	p := exampleSite(t)
@@ -151,9 +153,11 @@ func TestTwentyReloadsAreServedThroughoutAndLeakNothing(t *testing.T) {
 		return !slices.ContainsFunc(slices.Collect(maps.Values(loads)), func(l *load) bool { return l.answered.Load() < 100 })
 	})
 	before := s.holds()
+	handovers := int64(0)
 	for n := range 20 {
 		if n%2 == 0 {
 			s.reloadTo(p, good, false)
+			handovers++
 		} else {
 			s.reloadTo(p, broken[n/2%len(broken)], true)
 		}
@@ -169,13 +173,14 @@ func TestTwentyReloadsAreServedThroughoutAndLeakNothing(t *testing.T) {
 	for what, l := range loads {
 		t.Logf("%s: %v", what, l)
 	}
-	for _, network := range []string{"udp", "tcp"} {
-		peer := loads[network+" www.other.test."]
-		for _, name := range []string{"backend.mesh.", "no-such.mesh."} {
-			l := loads[network+" "+name]
-			if l.lost.Load() > 0 && peer.lost.Load() == 0 || l.refused.Load() > 0 && peer.refused.Load() == 0 {
-				t.Errorf("%s over %s: %v, and of plugin hosts %v", name, network, l, peer)
-			}
+	peer := loads["udp www.other.test."]
+	for what, l := range loads {
+		if l.lost.Load() > 0 && peer.lost.Load() == 0 {
+			t.Errorf("%s: %v, and of plugin hosts %v", what, l, peer)
+		}
+		// A client has one connection at a time, and only a hand-over breaks it.
+		if l.refused.Load() > handovers {
+			t.Errorf("%s: %v, over %d reloads that worked", what, l, handovers)
 		}
 	}
 
