@@ -143,20 +143,16 @@ func (v *View) confirms(name string, r *Record, zones []string) bool {
 // known returns the name that r's PTR has below the first of zones that is not
 // ".", if r knows it and nobody else can have it: r owns the spelling, no host
 // or fqdn is there to take the name, and no longer one of the zones covers it.
+// With one zone it looks at the record alone, and not at the name's bytes.
 func (v *View) known(r *Record, zones []string) (string, bool) {
-	if r.full == "" || v.x.absolutes.Load() > 0 || strings.HasPrefix(r.full, apexHost) {
+	if r.full == "" || v.x.absolutes.Load() > 0 {
 		return "", false
-	}
-	spelled := len(r.Dotted)
-	if spelled == 0 {
-		spelled = len(r.Literal)
 	}
 	for _, zone := range zones {
 		if zone == "." {
 			continue
 		}
-		ok := r.full[spelled+1:] == zone && (len(zones) == 1 || longestCovering(r.full, zones) == zone)
-		return r.full, ok
+		return r.full, r.zone == zone && (len(zones) == 1 || longestCovering(r.full, zones) == zone)
 	}
 	return "", false
 }

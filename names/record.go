@@ -21,10 +21,10 @@ type Record struct {
 	// final dot, and empty for the same reasons.
 	Absolute string
 
-	// full is the name that a PTR gives a service below the first of the zones:
-	// Dotted, or else Literal, which are a part of it. Empty where it is not
-	// known, and has to be put together and confirmed.
-	full string
+	// full is the name that a PTR gives a service below zone, which was the first
+	// of the zones: Dotted, or else Literal, which are a part of it. Empty where
+	// it is not known, and has to be put together and confirmed.
+	full, zone string
 	// The row's addresses again, so that a reply need not look at the row.
 	v4       [4]byte
 	v6       [16]byte
@@ -65,12 +65,13 @@ func (r *Record) finish(zone string) {
 		name = r.Literal
 	}
 	switch {
-	case name == "" || zone == "":
-		r.full = ""
+	case name == "" || zone == "" || strings.HasPrefix(name, apexHost): // which the apex may have
+		r.full, r.zone = "", ""
 		return
 	case len(r.full) != len(name)+1+len(zone) || r.full[:len(name)] != name || r.full[len(name)+1:] != zone:
 		r.full = under(name, zone)
 	}
+	r.zone = zone
 	// One string holds them all.
 	if r.Literal == name {
 		r.Literal = r.full[:len(name)]
