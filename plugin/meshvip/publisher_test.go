@@ -165,6 +165,29 @@ func TestThePublisherWritesWhatIsLeftBeforeItEnds(t *testing.T) {
 	}
 }
 
+// The batch that is on its way to the store when the end comes is published.
+func TestACommitAtTheEndIsPublished(t *testing.T) {
+	s := newSite(t)
+	s.services("a.yaml", "default", "a")
+	cfg, err := parseIn(s.dir, "meshvip mesh {\n pool 240.0.0.0/24\n source file "+s.dir+"/src\n publish "+s.dir+"/pub\n}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := newSlowStore()
+	r := on(t, store, "240.0.0.0/24")
+	r.publish = newPublisher(filepath.Join(s.dir, "pub"), r.alloc, r.log)
+	r.use(settings{cfg: cfg.Runtime})
+	<-store.begun
+	var closing sync.WaitGroup
+	closing.Go(r.close)
+	<-r.ctx.Done()
+	close(store.let)
+	closing.Wait()
+	if b, err := os.ReadFile(filepath.Join(s.dir, "pub", "default.json")); err != nil || !strings.Contains(string(b), "240.0.0.1") {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
 func TestALostStoreDoesNotRenumberWhatIsPublished(t *testing.T) {
 	s := newSite(t)
 	s.services("a.yaml", "default", "b", "c")

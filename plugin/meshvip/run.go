@@ -25,7 +25,10 @@ func (r *runtime) run() {
 	}
 	r.setOptions()
 	r.publish.all()
-	r.done.Go(func() { r.publish.run(r.ctx) })
+	// It ends after the source, whose last commit is to be published too.
+	publishing, unpublish := context.WithCancel(context.WithoutCancel(r.ctx))
+	defer unpublish()
+	r.done.Go(func() { r.publish.run(publishing) })
 	r.source = follow(r)
 	t := time.NewTicker(tickInterval)
 	defer t.Stop()
