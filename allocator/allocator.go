@@ -39,6 +39,8 @@ type Commit struct {
 	// Meshes are the meshes whose table changed, sorted; MeshesGone those
 	// whose table is no more.
 	Meshes, MeshesGone []string
+	// Allocated, Returned and Released count addresses, as in [Report].
+	Allocated, Returned, Released int
 	// Took is how long the store took to make it durable.
 	Took time.Duration
 }
@@ -317,7 +319,11 @@ func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) er
 // adopt takes a durable delta into the table and tells of it.
 func (a *Allocator) adopt(d Delta, took time.Duration) {
 	a.t.apply(d)
-	a.cfg.OnCommit(Commit{Meta: a.t.meta, Rows: d.Rows, Meshes: d.meshes(), MeshesGone: d.MeshesGone, Took: took})
+	c := Commit{Meta: a.t.meta, Rows: d.Rows, Meshes: d.meshes(), MeshesGone: d.MeshesGone, Took: took}
+	for _, change := range d.Addrs {
+		change.count(&c.Allocated, &c.Returned, &c.Released)
+	}
+	a.cfg.OnCommit(c)
 }
 
 // settle finds out what became of a commit that failed: the store has it, and

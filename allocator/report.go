@@ -15,16 +15,22 @@ import (
 func (p *plan) report() Report {
 	r := Report{Exhausted: p.exhausted, Held: holds(p.held, p.reasons)}
 	for _, c := range p.addrs {
-		switch {
-		case c.New.Released:
-			r.Released++
-		case c.Old != nil && c.Old.Owner == c.New.Owner:
-			r.Returned++
-		default:
-			r.Allocated++
-		}
+		c.count(&r.Allocated, &r.Returned, &r.Released)
 	}
 	return r
+}
+
+// count adds one to what the change is: an address that its owner has for the
+// first time, has again, or gives up.
+func (c AddrChange) count(allocated, returned, released *int) {
+	switch {
+	case c.New.Released:
+		*released++
+	case c.Old != nil && c.Old.Owner == c.New.Owner:
+		*returned++
+	default:
+		*allocated++
+	}
 }
 
 // holds returns what is held, by mesh.

@@ -67,6 +67,9 @@ func (r *runtime) committed(c allocator.Commit) {
 	r.storePools(c.Meta.Pools) // a retired one goes with its last address
 	r.serial.Store(max(c.Meta.Serial, 1))
 	r.m.commit(c)
+	r.allocated.Add(int64(c.Allocated))
+	r.returned.Add(int64(c.Returned))
+	r.released.Add(int64(c.Released))
 	r.publish.changed(c.Meshes, c.MeshesGone)
 }
 
@@ -100,8 +103,7 @@ func (r *runtime) apply(ctx context.Context, b vip.Batch) error {
 	if !r.wroteFor(ctx, err) {
 		return err
 	}
-	r.m.report(report)
-	r.show(r.alloc.Stats())
+	r.changed()
 	if b.Full {
 		r.synced.Store(true)
 	}
@@ -109,11 +111,17 @@ func (r *runtime) apply(ctx context.Context, b vip.Batch) error {
 		r.publish.sweep()
 	}
 	r.waiting(report.Exhausted)
-	if n := report.Allocated + report.Returned + report.Released; n > 0 {
-		r.log.Info("table changed", "allocated", report.Allocated, "returned", report.Returned, "released", report.Released,
-			"serial", r.Serial())
-	}
 	return nil
+}
+
+// changed tells, in the log and in the metrics, what the commits since the last
+// time have changed, whatever they were made for.
+func (r *runtime) changed() {
+	r.show(r.alloc.Stats())
+	allocated, returned, released := r.allocated.Swap(0), r.returned.Swap(0), r.released.Swap(0)
+	if allocated+returned+released > 0 {
+		r.log.Info("table changed", "allocated", allocated, "returned", returned, "released", released, "serial", r.Serial())
+	}
 }
 
 // waiting tells of entries that got no address.

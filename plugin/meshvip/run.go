@@ -146,7 +146,7 @@ func (r *runtime) setOptions() {
 // tick lets time and a new configuration do their work on the table.
 func (r *runtime) tick() {
 	r.wrote(r.alloc.Tick(r.ctx))
-	r.show(r.alloc.Stats())
+	r.changed()
 }
 
 // wrote tells how an attempt to write the table ended. It reports whether it

@@ -33,6 +33,9 @@ type runtime struct {
 	loaded, synced atomic.Bool
 	pools          atomic.Pointer[[]netip.Prefix]
 
+	// What commits did since it was told last, in addresses.
+	allocated, returned, released atomic.Int64
+
 	named atomic.Bool // names were disputed or freed since conflicts were counted
 
 	// These belong to whoever opens the runtime, then to run, then to close.

@@ -56,12 +56,8 @@ func (m *runtimeMetrics) close() {
 func (m *runtimeMetrics) commit(c allocator.Commit) {
 	m.commits.Observe(c.Took.Seconds())
 	m.serial.Set(float64(c.Meta.Serial))
-}
-
-// report counts what a batch did.
-func (m *runtimeMetrics) report(r allocator.Report) {
-	m.allocations.Add(float64(r.Allocated + r.Returned))
-	m.releases.Add(float64(r.Released))
+	m.allocations.Add(float64(c.Allocated + c.Returned))
+	m.releases.Add(float64(c.Released))
 }
 
 // stats shows the state of the table.
