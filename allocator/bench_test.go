@@ -28,6 +28,12 @@ func fleet(n, meshes int) vip.Batch {
 	return b
 }
 
+// newName returns a name that is not in a fleet of n, and lies anywhere among
+// the fleet's names: new ones do not all come last.
+func newName(i, n int) string {
+	return fmt.Sprintf("svc-%07d_ns-new-%09d_svc_8080", i*104_729%n, i)
+}
+
 func meshName(i int) string { return fmt.Sprintf("mesh-%05d", i) }
 
 // skipLarge skips a benchmark that takes long to prepare.
@@ -73,8 +79,7 @@ func BenchmarkApplyOne(b *testing.B) {
 				b.ReportAllocs()
 				i := 0
 				for b.Loop() {
-					name := fmt.Sprintf("new-%09d_ns_svc_80", i)
-					apply(b, a, part(set(meshName(i*7919%size.meshes), name)))
+					apply(b, a, part(set(meshName(i*7919%size.meshes), newName(i, size.entries))))
 					i++
 				}
 			})
@@ -123,7 +128,7 @@ func BenchmarkAgainstRebuilding(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				if !rebuild(tables, i%meshes, fmt.Sprintf("new-%09d_ns_svc_80", i), pool) {
+				if !rebuild(tables, i%meshes, newName(i, meshes*perMesh), pool) {
 					b.Fatal("no address")
 				}
 				i++
@@ -136,7 +141,7 @@ func BenchmarkAgainstRebuilding(b *testing.B) {
 			b.ReportAllocs()
 			i := 0
 			for b.Loop() {
-				apply(b, a, part(set(meshName(i%meshes), fmt.Sprintf("new-%09d_ns_svc_80", i))))
+				apply(b, a, part(set(meshName(i%meshes), newName(i, meshes*perMesh))))
 				i++
 			}
 		})

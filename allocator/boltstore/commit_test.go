@@ -1,0 +1,60 @@
+package boltstore
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"testing"
+
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// pagesPerCommit adds entries one by one to a table of n entries in so many
+// meshes, and returns how many pages a commit writes on average.
+func pagesPerCommit(t *testing.T, n, meshes int) float64 {
+	t.Helper()
+	s, _, err := Open(filepath.Join(t.TempDir(), "t.db"), Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := allocator.Open(t.Context(), s, allocator.Config{Pools: []netip.Prefix{netip.MustParsePrefix("240.0.0.0/8")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	b := vip.Batch{Full: true, Meshes: make([]vip.MeshUpdate, meshes)}
+	for i := range n {
+		m := &b.Meshes[i%meshes]
+		m.Mesh = fmt.Sprintf("mesh-%05d", i%meshes)
+		m.Set = append(m.Set, vip.Request{Entry: vip.Entry{Name: fmt.Sprintf("svc-%07d_ns_svc_80", i)}})
+	}
+	if _, err := a.Apply(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	const commits = 100
+	before := s.db.Stats()
+	for i := range commits {
+		one := vip.MeshUpdate{
+			Mesh: fmt.Sprintf("mesh-%05d", i*7919%meshes),
+			Set:  []vip.Request{{Entry: vip.Entry{Name: fmt.Sprintf("new-%07d_ns_svc_80", i)}}},
+		}
+		if _, err := a.Apply(t.Context(), vip.Batch{Meshes: []vip.MeshUpdate{one}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := s.db.Stats()
+	return float64(after.TxStats.GetWrite()-before.TxStats.GetWrite()) / commits
+}
+
+// TestACommitWritesWhatItChanges: as many pages whatever the number of meshes,
+// and of entries only as a tree grows with them. With a list of free pages, or
+// a record of all meshes, it would be more by the hundred.
+func TestACommitWritesWhatItChanges(t *testing.T) {
+	t.Parallel()
+	few, many, small := pagesPerCommit(t, 30_000, 10), pagesPerCommit(t, 30_000, 3_000), pagesPerCommit(t, 300, 10)
+	t.Logf("%.1f pages with 10 meshes, %.1f with 3,000; %.1f at a hundredth of the entries", few, many, small)
+	if many > 1.2*few || few > 2*small {
+		t.Errorf("a commit writes %.1f pages with 10 meshes, %.1f with 3,000, %.1f at a hundredth of the entries", few, many, small)
+	}
+}
