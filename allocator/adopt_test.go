@@ -3,7 +3,6 @@ package allocator_test
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +36,7 @@ func TestAPublishedTableIsTakenOverWithItsAddresses(t *testing.T) {
 	}
 	for range 20 {
 		store := &faulty{Store: memstore.New()}
-		a := open(t, store, nil, allocator.Config{Pools: prefixes("10.0.0.0/29", "fd00::/64")})
+		a := open(t, store, nil, allocator.Config{Layout: layout("10.0.0.0/29", "fd00::/64")})
 		n, refused, err := a.Adopt(t.Context(), rows)
 		if err != nil || n != 4 || store.commits != 1 {
 			t.Fatalf("%d taken over in %d commits, %v", n, store.commits, err)
@@ -73,7 +72,7 @@ func TestOnlyAnEmptyTableTakesRowsOver(t *testing.T) {
 		func(a *allocator.Allocator) { apply(t, a, full(set("m", "web"))) },
 		func(a *allocator.Allocator) { apply(t, a, full(set("m", "web"))); apply(t, a, full(set("m"))) },
 	} {
-		a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("10.0.0.0/29")})
+		a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("10.0.0.0/29")})
 		prepare(a)
 		before := fmt.Sprint(table(a))
 		if _, _, err := a.Adopt(t.Context(), []*vip.Row{published("m", "x", "10.0.0.5")}); err == nil || fmt.Sprint(table(a)) != before {
@@ -81,7 +80,7 @@ func TestOnlyAnEmptyTableTakesRowsOver(t *testing.T) {
 		}
 	}
 	s := allocator.State{Meta: allocator.Meta{ID: "x"}, Damaged: []allocator.Damage{{Place: "addresses/10.0.0.1", Err: errFault, Addr: addr("10.0.0.1")}}}
-	a := open(t, &canned{Store: memstore.New(), state: s}, nil, allocator.Config{Pools: []netip.Prefix{prefixes("10.0.0.0/29")[0]}})
+	a := open(t, &canned{Store: memstore.New(), state: s}, nil, allocator.Config{Layout: allocator.Ranges(prefixes("10.0.0.0/29")[0])})
 	if _, _, err := a.Adopt(t.Context(), []*vip.Row{published("m", "x", "10.0.0.1")}); err == nil || !strings.Contains(err.Error(), "1 records set aside") {
 		t.Errorf("a table with a record set aside: %v", err)
 	}

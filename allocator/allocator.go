@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -15,8 +14,13 @@ import (
 
 // Config is what an allocator works by.
 type Config struct {
-	// Pools are the ranges to take addresses from, in order of preference.
-	Pools []netip.Prefix
+	// Layout is which addresses there are, and which are not for everybody.
+	Layout Layout
+	// Confirm names a plan of moves that may be carried out (see [Moves]).
+	Confirm string
+	// ReportOnly lets a table that breaks an invariant stay as it is: what a
+	// repair would do is logged, and not done.
+	ReportOnly bool
 	// Cooldown is how long a released address stays with its last owner.
 	Cooldown time.Duration
 	// MaxRelease bounds how many entries are released at once.
@@ -96,7 +100,7 @@ var started = time.Now()
 // and the caller's still if Open fails.
 func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 	cfg.setDefaults()
-	if err := CheckPools(cfg.Pools); err != nil {
+	if err := cfg.Layout.Check(); err != nil {
 		return nil, err
 	}
 	state, err := store.Load(ctx)
@@ -113,7 +117,7 @@ func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 	}
 	a := &Allocator{store: store, cfg: cfg, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running()}
 	a.t = t
-	a.t.setPools(mergePools(state.Meta.Pools, cfg.Pools))
+	a.t.setPools(mergePools(state.Meta.Pools, cfg.Layout))
 	a.tellRetired()
 	return a, nil
 }
@@ -127,21 +131,23 @@ func soundTable(state State) (*table, error) {
 	return t, <-checked
 }
 
-// Configure changes what the allocator works by: pools, cooldown and limit.
+// Configure changes what the allocator works by: the layout, the cooldown, the
+// limit, what is confirmed, and whether to repair. The rest of cfg does not count.
 // Nothing moves: rows in a pool that is no longer configured stay where they
 // are, and the pool gives out nothing more. What the change makes possible is
 // done by the next Apply or Tick.
-func (a *Allocator) Configure(pools []netip.Prefix, cooldown time.Duration, limit Limit) error {
-	if err := CheckPools(pools); err != nil {
+func (a *Allocator) Configure(cfg Config) error {
+	if err := cfg.Layout.Check(); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !slices.Equal(a.cfg.Pools, pools) {
-		a.t.setPools(mergePools(a.t.meta.Pools, pools))
+	if !a.cfg.Layout.equal(cfg.Layout) {
+		a.t.setPools(mergePools(a.t.meta.Pools, cfg.Layout))
 		a.tellRetired()
 	}
-	a.cfg.Pools, a.cfg.Cooldown, a.cfg.MaxRelease = slices.Clone(pools), cooldown, limit
+	a.cfg.Layout, a.cfg.Cooldown, a.cfg.MaxRelease = cfg.Layout.clone(), cfg.Cooldown, cfg.MaxRelease
+	a.cfg.Confirm, a.cfg.ReportOnly = cfg.Confirm, cfg.ReportOnly
 	return nil
 }
 
@@ -173,19 +179,19 @@ func (c *Config) setDefaults() {
 // mergePools returns the pools of a table under a configuration: those that
 // are configured, in that order and where they stood, then the others,
 // retired: what they gave stays where it is.
-func mergePools(have []Pool, want []netip.Prefix) []Pool {
-	merged := make([]Pool, 0, len(want))
-	for _, prefix := range want {
-		p := newPool(prefix)
+func mergePools(have []Pool, want Layout) []Pool {
+	merged := make([]Pool, 0, len(want.Pools))
+	for _, r := range want.Pools {
+		p := newPool(r.Prefix)
 		for _, h := range have {
-			if h.Prefix == prefix {
+			if h.Prefix == r.Prefix {
 				p.Next = h.Next
 			}
 		}
 		merged = append(merged, p)
 	}
 	for _, h := range have {
-		if !slices.Contains(want, h.Prefix) {
+		if !slices.ContainsFunc(want.Pools, func(r Range) bool { return r.Prefix == h.Prefix }) {
 			h.Retired = true
 			merged = append(merged, h)
 		}
@@ -345,7 +351,7 @@ func (a *Allocator) settle(ctx context.Context) error {
 		a.t.setPools(a.doubt.Meta.Pools)
 		a.adopt(a.doubt.Delta, 0)
 		a.doubt.conclude()
-		a.t.setPools(mergePools(a.t.meta.Pools, a.cfg.Pools))
+		a.t.setPools(mergePools(a.t.meta.Pools, a.cfg.Layout))
 	default:
 		return fmt.Errorf("the store is at revision %d, want %d or %d: %w", rev, a.doubt.Base, a.doubt.Meta.Revision, ErrConflict)
 	}

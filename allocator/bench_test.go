@@ -44,7 +44,7 @@ func skipLarge(b *testing.B, entries int) {
 	}
 }
 
-var benchConfig = allocator.Config{Pools: []netip.Prefix{netip.MustParsePrefix("240.0.0.0/8")}}
+var benchConfig = allocator.Config{Layout: allocator.Ranges(netip.MustParsePrefix("240.0.0.0/8"))}
 
 // openBench opens an allocator on a new store of a kind, or on the bolt file at
 // path.
@@ -115,7 +115,7 @@ func BenchmarkAgainstRebuilding(b *testing.B) {
 	const perMesh = 100
 	for _, meshes := range []int{10, 100, 500} {
 		b.Run(fmt.Sprintf("rebuild/meshes=%d", meshes), func(b *testing.B) {
-			pool := benchConfig.Pools[0]
+			pool := benchConfig.Layout.Pools[0].Prefix
 			addr := pool.Addr()
 			tables := make([]map[string]netip.Addr, meshes)
 			for i, m := range fleet(meshes*perMesh, meshes).Meshes {

@@ -38,7 +38,7 @@ func restart(t testing.TB, a *allocator.Allocator, store *faulty, c *clock, cfg 
 
 func TestOneNameHasOneAddressInEveryMesh(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/8", "fd00:1::/64")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/8", "fd00:1::/64")})
 	apply(t, a, full(set("b", "web", "Backend"), set("a", "backend", "db")))
 	wantTable(t, a, map[string]string{
 		"backend": "240.0.0.1 fd00:1::", "db": "240.0.0.2 fd00:1::1", "web": "240.0.0.3 fd00:1::2",
@@ -52,7 +52,7 @@ func TestOneNameHasOneAddressInEveryMesh(t *testing.T) {
 func TestAHolderKeepsItsAddressWhoeverIsReadFirst(t *testing.T) {
 	t.Parallel()
 	store, c := &faulty{Store: memstore.New()}, &clock{}
-	cfg := allocator.Config{Pools: prefixes("10.0.0.1/32"), Cooldown: time.Hour}
+	cfg := allocator.Config{Layout: layout("10.0.0.1/32"), Cooldown: time.Hour}
 	a := open(t, store, c, cfg)
 	apply(t, a, full(set("m", "z-first")))
 	apply(t, a, part(set("m", "a-later")))
@@ -73,7 +73,7 @@ func TestAnOwnerThatReturnsGetsItsAddressBack(t *testing.T) {
 		t.Run(between, func(t *testing.T) {
 			t.Parallel()
 			store, c := &faulty{Store: memstore.New()}, &clock{}
-			cfg := allocator.Config{Pools: prefixes("10.0.0.0/29"), Cooldown: time.Hour}
+			cfg := allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Hour}
 			a := open(t, store, c, cfg)
 			again := func() {
 				if between == "restart" {
@@ -107,7 +107,7 @@ func TestTheCooldownOutlivesARestart(t *testing.T) {
 			t.Parallel()
 			store, c := &faulty{Store: memstore.New()}, &clock{wall: time.Unix(1e9, 0)}
 			cfg := allocator.Config{
-				Pools: prefixes("10.0.0.1/32"), Cooldown: time.Hour,
+				Layout: layout("10.0.0.1/32"), Cooldown: time.Hour,
 				Now: func() time.Time { return c.wall }, Running: func() time.Duration { return c.running },
 			}
 			start := func() *allocator.Allocator {
@@ -147,7 +147,7 @@ func TestTheCooldownOutlivesARestart(t *testing.T) {
 func TestARestartAndAnotherMeshChangeNothing(t *testing.T) {
 	t.Parallel()
 	store, c := &faulty{Store: memstore.New()}, &clock{}
-	cfg := allocator.Config{Pools: prefixes("240.0.0.0/24")}
+	cfg := allocator.Config{Layout: layout("240.0.0.0/24")}
 	a := open(t, store, c, cfg)
 	apply(t, a, full(set("mesh-1", "a", "b"), set("mesh-2", "b", "c")))
 	before, commits := table(a), store.commits
@@ -165,7 +165,7 @@ func TestARestartAndAnotherMeshChangeNothing(t *testing.T) {
 
 func TestEventsOfOneMeshAreUniqueOverAll(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/24")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/24")})
 	apply(t, a, part(set("mesh-1", "a")))
 	apply(t, a, part(set("mesh-2", "b")))
 	apply(t, a, part(set("mesh-1", "c"), set("mesh-2", "d")))
@@ -175,7 +175,7 @@ func TestEventsOfOneMeshAreUniqueOverAll(t *testing.T) {
 func TestAShuffledSyncWritesNothingAfterTheFirst(t *testing.T) {
 	t.Parallel()
 	store := &faulty{Store: memstore.New()}
-	a := open(t, store, nil, allocator.Config{Pools: prefixes("240.0.0.0/24")})
+	a := open(t, store, nil, allocator.Config{Layout: layout("240.0.0.0/24")})
 	b := full(set("a", "web", "db", "cache"), set("b", "Web", "queue"), set("c", "WEB", "db"))
 	apply(t, a, b)
 	before, serial := table(a), a.Stats().Meta.Serial
@@ -207,7 +207,7 @@ func TestACorruptRowIsSetAsideAndTheRestLoads(t *testing.T) {
 			{Place: "addresses/10.0.0.2", Err: errFault, Addr: addr("10.0.0.2")},
 		},
 	}
-	a := open(t, &canned{Store: memstore.New(), state: state}, nil, allocator.Config{Pools: prefixes("10.0.0.0/29")})
+	a := open(t, &canned{Store: memstore.New(), state: state}, nil, allocator.Config{Layout: layout("10.0.0.0/29")})
 	wantTable(t, a, map[string]string{"web": "10.0.0.1"})
 	if n := a.Stats().Damaged; n != 2 {
 		t.Errorf("%d records set aside, want 2", n)
@@ -261,7 +261,7 @@ func TestAnEntryThatNoTableCanHoldIsLeftOut(t *testing.T) {
 		}
 		return s
 	}
-	cfg := allocator.Config{Pools: prefixes("10.0.0.0/29")}
+	cfg := allocator.Config{Layout: layout("10.0.0.0/29")}
 	a := open(t, openStore(), nil, cfg)
 	long := strings.Repeat("x", vip.MaxName+1)
 	r := apply(t, a, full(set("m", "web", "", long), set("", "a"), set(long, "b"), set("n", "db")))
@@ -283,7 +283,7 @@ func TestAnEntryThatNoTableCanHoldIsLeftOut(t *testing.T) {
 func TestAFullPoolServesThoseWhoWaitAfterTheCooldown(t *testing.T) {
 	t.Parallel()
 	c := &clock{}
-	a := open(t, memstore.New(), c, allocator.Config{Pools: prefixes("10.0.0.0/29"), Cooldown: time.Hour, MaxRelease: anyRelease})
+	a := open(t, memstore.New(), c, allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Hour, MaxRelease: anyRelease})
 	want := map[string]string{
 		"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.0.0.3", "d": "10.0.0.4", "e": "10.0.0.5", "f": "10.0.0.6", "x": "", "y": "",
 	}
@@ -324,7 +324,7 @@ func TestAFullPoolServesThoseWhoWaitAfterTheCooldown(t *testing.T) {
 
 func TestNoOtherAddressChangesWhenOneOfManyGoes(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/16"), Cooldown: time.Hour})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/16"), Cooldown: time.Hour})
 	var names []string
 	for i := range 500 {
 		names = append(names, fmt.Sprintf("svc-%03d", i))
@@ -343,7 +343,7 @@ func TestNoOtherAddressChangesWhenOneOfManyGoes(t *testing.T) {
 
 func TestAClosedAllocatorSaysSo(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("10.0.0.0/29")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("10.0.0.0/29")})
 	apply(t, a, full(set("m", "web")))
 	for range 2 {
 		if err := a.Close(); err != nil {
@@ -366,7 +366,7 @@ func TestAClosedAllocatorSaysSo(t *testing.T) {
 func TestOptionsRaiseTheSerialOnce(t *testing.T) {
 	t.Parallel()
 	store, c := &faulty{Store: memstore.New()}, &clock{wall: time.Unix(1000, 0)}
-	cfg := allocator.Config{Pools: prefixes("10.0.0.0/29")}
+	cfg := allocator.Config{Layout: layout("10.0.0.0/29")}
 	a := open(t, store, c, cfg)
 	serials := []uint32{a.Stats().Meta.Serial}
 	for _, options := range []string{"a", "a", "b"} {

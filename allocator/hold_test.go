@@ -55,7 +55,7 @@ func TestManyReleasesAtOnceAreHeld(t *testing.T) {
 		t.Run(fmt.Sprintf("%s of %d with %q", fmt.Sprint(tc.released), tc.listed, tc.limit), func(t *testing.T) {
 			t.Parallel()
 			for _, kind := range []string{"full", "part"} {
-				a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/16"), MaxRelease: limit(t, tc.limit)})
+				a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/16"), MaxRelease: limit(t, tc.limit)})
 				all := names(tc.listed)
 				apply(t, a, full(set("m", all...)))
 				b := part(drop("m", all[:tc.released]...))
@@ -92,7 +92,7 @@ func limit(t testing.TB, s string) allocator.Limit {
 
 func TestReleasesOfManyMeshesTogetherAreHeld(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/16"), MaxRelease: limit(t, "5")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/16"), MaxRelease: limit(t, "5")})
 	apply(t, a, full(set("a", names(10)...), set("b", names(10)...), set("empty")))
 	// Three of each mesh are within the limit, six of both are not; a mesh with
 	// nothing in it is no matter.
@@ -109,7 +109,7 @@ func TestReleasesOfManyMeshesTogetherAreHeld(t *testing.T) {
 // not make the table larger.
 func TestWhatIsListedNowIsWhatCounts(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/16")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/16")})
 	all := names(30)
 	meshes := []vip.MeshUpdate{set("a", all[:10]...), set("b", all[10:20]...), set("c", all[20:]...)}
 	for port := range uint16(100) {
@@ -133,7 +133,7 @@ func TestAMeshWithEntriesGoesOnlyOnSomebodysWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := open(t, memstore.New(), &clock{}, allocator.Config{Pools: prefixes("10.0.0.0/29"), Cooldown: time.Hour})
+			a := open(t, memstore.New(), &clock{}, allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Hour})
 			apply(t, a, full(set("m", "web"), set("other", "x")))
 			r := apply(t, a, b)
 			if holdsOf(r.Held) != "m!:1" || len(r.Held[0].Reason) == 0 {
@@ -142,7 +142,7 @@ func TestAMeshWithEntriesGoesOnlyOnSomebodysWord(t *testing.T) {
 			tick(t, a)
 			wantTable(t, a, map[string]string{"web": "10.0.0.1", "x": "10.0.0.2"})
 			// Confirmed.
-			if err := a.Configure(prefixes("10.0.0.0/29"), time.Hour, limit(t, "100%")); err != nil {
+			if err := a.Configure(allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Hour, MaxRelease: limit(t, "100%")}); err != nil {
 				t.Fatal(err)
 			}
 			tick(t, a)
@@ -159,7 +159,7 @@ func TestAMeshWithEntriesGoesOnlyOnSomebodysWord(t *testing.T) {
 
 func TestAnEmptyMeshGoesAtOnceAndTheDefaultStays(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("10.0.0.0/29")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("10.0.0.0/29")})
 	apply(t, a, full(set("m"), set(vip.DefaultMesh)))
 	if r := apply(t, a, vip.Batch{Full: true, Incomplete: "x.yaml"}); holdsOf(r.Held) != "m!:0" {
 		t.Errorf("held %+v", r.Held)
@@ -172,7 +172,7 @@ func TestAnEmptyMeshGoesAtOnceAndTheDefaultStays(t *testing.T) {
 
 func TestWhatTheSourceListsAgainIsNoLongerHeld(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/16")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/16")})
 	all := names(20)
 	apply(t, a, full(set("m", all...), set("n", "x")))
 	want := table(a)
@@ -201,7 +201,7 @@ func TestWhatTheSourceListsAgainIsNoLongerHeld(t *testing.T) {
 // any limit; and it adds and changes.
 func TestAnIncompleteSourceReleasesNothing(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("240.0.0.0/16"), MaxRelease: anyRelease})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("240.0.0.0/16"), MaxRelease: anyRelease})
 	apply(t, a, full(set("m", "a", "b"), set("n", "c")))
 	want := table(a)
 	r := apply(t, a, vip.Batch{Full: true, Incomplete: "m.yaml: half a document", Meshes: []vip.MeshUpdate{set("m", "b", "new")}})
@@ -211,7 +211,7 @@ func TestAnIncompleteSourceReleasesNothing(t *testing.T) {
 		t.Errorf("held %+v", r.Held)
 	}
 	tick(t, a)
-	if err := a.Configure(prefixes("240.0.0.0/16"), 0, limit(t, "1000")); err != nil {
+	if err := a.Configure(allocator.Config{Layout: layout("240.0.0.0/16"), Cooldown: 0, MaxRelease: limit(t, "1000")}); err != nil {
 		t.Fatal(err)
 	}
 	tick(t, a)
@@ -230,7 +230,7 @@ func TestAFailedCommitDoesNotForgetThatTheSourceWasIncomplete(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			store := &faulty{Store: memstore.New()}
-			a := open(t, store, nil, allocator.Config{Pools: prefixes("240.0.0.0/16"), MaxRelease: anyRelease})
+			a := open(t, store, nil, allocator.Config{Layout: layout("240.0.0.0/16"), MaxRelease: anyRelease})
 			apply(t, a, full(set("m", "a")))
 			store.before, store.after = fault == "before", fault == "after"
 			if _, err := a.Apply(t.Context(), vip.Batch{Full: true, Incomplete: "x", Meshes: []vip.MeshUpdate{set("m", "b")}}); err == nil {
@@ -250,7 +250,7 @@ func TestAFailedCommitDoesNotForgetThatTheSourceWasIncomplete(t *testing.T) {
 func TestAMeshThatComesAgainWhileTheReplyIsLostKeepsItsEntries(t *testing.T) {
 	t.Parallel()
 	store := &faulty{Store: memstore.New()}
-	a := open(t, store, nil, allocator.Config{Pools: prefixes("240.0.0.0/16"), MaxRelease: anyRelease})
+	a := open(t, store, nil, allocator.Config{Layout: layout("240.0.0.0/16"), MaxRelease: anyRelease})
 	apply(t, a, full(set("m", "a")))
 	apply(t, a, vip.Batch{Full: true, Incomplete: "x"}) // m is held
 	store.after = true

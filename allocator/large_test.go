@@ -34,7 +34,7 @@ func TestALargeBatchThatStopsHalfWayIsCompletedByTheNext(t *testing.T) {
 	for i := range n {
 		all = append(all, fmt.Sprintf("svc-%05d", i*7919%n))
 	}
-	cfg := allocator.Config{Pools: prefixes("240.0.0.0/16"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	cfg := allocator.Config{Layout: layout("240.0.0.0/16"), Cooldown: time.Hour, MaxRelease: anyRelease}
 	whole := open(t, memstore.New(), nil, cfg)
 	apply(t, whole, full(set("m", all...)))
 	want := table(whole)
@@ -87,7 +87,7 @@ func TestALargeBatchThatStopsHalfWayIsCompletedByTheNext(t *testing.T) {
 func TestALargeBatchThatIsCancelledStopsBetweenParts(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	cfg := allocator.Config{Pools: prefixes("240.0.0.0/16"), OnCommit: func(allocator.Commit) { cancel() }}
+	cfg := allocator.Config{Layout: layout("240.0.0.0/16"), OnCommit: func(allocator.Commit) { cancel() }}
 	a := open(t, memstore.New(), nil, cfg)
 	a.SetChunk(1_000)
 	b := full(set("m"))
@@ -107,7 +107,7 @@ func TestALargeBatchThatIsCancelledStopsBetweenParts(t *testing.T) {
 func TestAReleaseInPartsIsReusedInOneOrder(t *testing.T) {
 	t.Parallel()
 	c := &clock{}
-	cfg := allocator.Config{Pools: prefixes("10.0.0.0/21"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	cfg := allocator.Config{Layout: layout("10.0.0.0/21"), Cooldown: time.Hour, MaxRelease: anyRelease}
 	var results []map[string]string
 	for _, again := range []bool{false, true} {
 		store := &faulty{Store: memstore.New()}

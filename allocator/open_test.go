@@ -49,6 +49,9 @@ func prefixes(pools ...string) []netip.Prefix {
 	return ps
 }
 
+// layout returns the layout that has pools and nothing else.
+func layout(pools ...string) allocator.Layout { return allocator.Ranges(prefixes(pools...)...) }
+
 // anyRelease lets everything be released that sources no longer list.
 var anyRelease = allocator.Limit{Stated: true, N: 100, Percent: true}
 

@@ -1,7 +1,6 @@
 package allocator
 
 import (
-	"fmt"
 	"net/netip"
 
 	"go4.org/netipx"
@@ -69,25 +68,4 @@ func (p Pool) size() uint64 {
 		n -= 2
 	}
 	return n
-}
-
-// CheckPools returns an error that names the first prefix that cannot be a
-// pool: unmasked, IPv4-mapped, or overlapping another.
-func CheckPools(prefixes []netip.Prefix) error {
-	for i, p := range prefixes {
-		switch {
-		case !p.IsValid() || p.Addr().Zone() != "":
-			return fmt.Errorf("pool %v is not an address range", p)
-		case p.Addr().Is4In6():
-			return fmt.Errorf("pool %v is IPv4 in IPv6: write it as IPv4", p)
-		case p != p.Masked():
-			return fmt.Errorf("pool %v has bits set beyond its prefix: did you mean %v?", p, p.Masked())
-		}
-		for _, q := range prefixes[:i] {
-			if p.Overlaps(q) {
-				return fmt.Errorf("pool %v overlaps pool %v", p, q)
-			}
-		}
-	}
-	return nil
 }

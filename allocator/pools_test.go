@@ -51,7 +51,7 @@ func TestWhatAPoolGivesOut(t *testing.T) {
 	} {
 		t.Run(tc.pool, func(t *testing.T) {
 			t.Parallel()
-			a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes(tc.pool)})
+			a := open(t, memstore.New(), nil, allocator.Config{Layout: layout(tc.pool)})
 			n := 10
 			r := apply(t, a, full(set("m", names(n)...)))
 			var got []netip.Addr
@@ -76,7 +76,7 @@ func TestTheEndOfAWidePool(t *testing.T) {
 	store := memstore.New()
 	web := &vip.Row{Entry: vip.Entry{Name: "web"}, V6: addr("fd00::ffff:ffff:ffff:fffe"), Listings: []vip.Listing{{Mesh: "m", Name: "web"}}}
 	seed(t, store, allocator.Pool{Prefix: prefixes("fd00::/64")[0], Next: web.V6}, web)
-	a := open(t, store, nil, allocator.Config{Pools: prefixes("fd00::/64")})
+	a := open(t, store, nil, allocator.Config{Layout: layout("fd00::/64")})
 	apply(t, a, part(set("m", "last", "one-too-many")))
 	wantTable(t, a, map[string]string{"web": "fd00::ffff:ffff:ffff:fffe", "last": "fd00::ffff:ffff:ffff:ffff", "one-too-many": ""})
 }
@@ -103,7 +103,7 @@ func TestNetworkAndBroadcastAreKeptWhereATableHasThem(t *testing.T) {
 		return &vip.Row{Entry: vip.Entry{Name: name}, V4: addr(v4), Listings: []vip.Listing{{Mesh: "m", Name: name}}}
 	}
 	seed(t, store, allocator.Pool{Prefix: prefixes("10.0.0.0/30")[0], Next: addr("10.0.0.1")}, row("net", "10.0.0.0"), row("cast", "10.0.0.3"))
-	cfg := allocator.Config{Pools: prefixes("10.0.0.0/30"), Cooldown: time.Minute}
+	cfg := allocator.Config{Layout: layout("10.0.0.0/30"), Cooldown: time.Minute}
 	a := open(t, store, c, cfg)
 	apply(t, a, full(set("m", "net", "cast", "x", "y", "z")))
 	want := map[string]string{"net": "10.0.0.0", "cast": "10.0.0.3", "x": "10.0.0.1", "y": "10.0.0.2", "z": ""}
@@ -127,12 +127,12 @@ func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 	t.Parallel()
 	store, c := &faulty{Store: memstore.New()}, &clock{}
 	var log bytes.Buffer
-	cfg := allocator.Config{Pools: prefixes("10.0.0.0/29"), Cooldown: time.Minute, MaxRelease: anyRelease}
+	cfg := allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Minute, MaxRelease: anyRelease}
 	a := open(t, store, c, cfg)
 	apply(t, a, full(set("m", "a", "b", "c")))
 	apply(t, a, part(drop("m", "c")))
 
-	cfg.Pools, cfg.Logger = prefixes("10.1.0.0/29"), slog.New(slog.NewTextHandler(&log, nil))
+	cfg.Layout, cfg.Logger = layout("10.1.0.0/29"), slog.New(slog.NewTextHandler(&log, nil))
 	a = restart(t, a, store, c, cfg)
 	if text := log.String(); !strings.Contains(text, "pool=10.0.0.0/29") || !strings.Contains(text, "entries=2") || !strings.Contains(text, "WARN") {
 		t.Errorf("logged %q", text)
@@ -164,7 +164,7 @@ func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 	}
 
 	// It comes back: cooldowns went on, and owners get what was theirs.
-	if err := a.Configure(prefixes("10.1.0.0/29", "10.0.0.0/29"), cfg.Cooldown, cfg.MaxRelease); err != nil {
+	if err := a.Configure(allocator.Config{Layout: layout("10.1.0.0/29", "10.0.0.0/29"), Cooldown: cfg.Cooldown, MaxRelease: cfg.MaxRelease}); err != nil {
 		t.Fatal(err)
 	}
 	apply(t, a, part(set("m", "b", "e")))
@@ -174,9 +174,9 @@ func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 
 func TestAPoolThatComesBackGivesThoseWhoWaitTheirOwn(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), &clock{}, allocator.Config{Pools: prefixes("10.0.0.0/30"), Cooldown: time.Hour, MaxRelease: anyRelease})
+	a := open(t, memstore.New(), &clock{}, allocator.Config{Layout: layout("10.0.0.0/30"), Cooldown: time.Hour, MaxRelease: anyRelease})
 	configure := func(pools ...string) {
-		if err := a.Configure(prefixes(pools...), time.Hour, anyRelease); err != nil {
+		if err := a.Configure(allocator.Config{Layout: layout(pools...), Cooldown: time.Hour, MaxRelease: anyRelease}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,9 +193,9 @@ func TestAPoolThatComesBackGivesThoseWhoWaitTheirOwn(t *testing.T) {
 
 func TestAPoolOfTheOtherFamilyServesEveryEntry(t *testing.T) {
 	t.Parallel()
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("10.0.0.0/29")})
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("10.0.0.0/29")})
 	apply(t, a, full(set("m", "a", "b")))
-	if err := a.Configure(prefixes("10.0.0.0/29", "fd00::/127"), 0, allocator.Limit{}); err != nil {
+	if err := a.Configure(allocator.Config{Layout: layout("10.0.0.0/29", "fd00::/127"), Cooldown: 0, MaxRelease: allocator.Limit{}}); err != nil {
 		t.Fatal(err)
 	}
 	tick(t, a)
@@ -212,9 +212,9 @@ func TestAPoolOfTheOtherFamilyServesEveryEntry(t *testing.T) {
 func TestACommitInDoubtDoesNotBringOldPoolsBack(t *testing.T) {
 	t.Parallel()
 	store := &faulty{Store: memstore.New()}
-	a := open(t, store, &clock{}, allocator.Config{Pools: prefixes("fd00::2/127"), Cooldown: time.Hour})
+	a := open(t, store, &clock{}, allocator.Config{Layout: layout("fd00::2/127"), Cooldown: time.Hour})
 	configure := func(pools ...string) {
-		if err := a.Configure(prefixes(pools...), time.Hour, allocator.Limit{}); err != nil {
+		if err := a.Configure(allocator.Config{Layout: layout(pools...), Cooldown: time.Hour, MaxRelease: allocator.Limit{}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,16 +242,16 @@ func TestPoolsThatCannotBeAreNamed(t *testing.T) {
 		{"10.0.0.0/9 10.128.0.0/9 fd00::/64", ""},
 		{"", ""},
 	} {
-		err := allocator.CheckPools(prefixes(strings.Fields(tc.pools)...))
+		err := layout(strings.Fields(tc.pools)...).Check()
 		if tc.want == "" != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.pools, err, tc.want)
 		}
 	}
-	if err := allocator.CheckPools([]netip.Prefix{{}}); err == nil {
+	if err := allocator.Ranges(netip.Prefix{}).Check(); err == nil {
 		t.Error("a prefix that is none was accepted")
 	}
-	a := open(t, memstore.New(), nil, allocator.Config{Pools: prefixes("10.0.0.0/29")})
-	if err := a.Configure(prefixes("10.0.0.1/29"), 0, allocator.Limit{}); err == nil || len(a.Pools()) != 1 {
+	a := open(t, memstore.New(), nil, allocator.Config{Layout: layout("10.0.0.0/29")})
+	if err := a.Configure(allocator.Config{Layout: layout("10.0.0.1/29"), Cooldown: 0, MaxRelease: allocator.Limit{}}); err == nil || len(a.Pools()) != 1 {
 		t.Errorf("Configure: %v, pools %v", err, a.Pools())
 	}
 }
@@ -269,7 +269,7 @@ func TestSizesAreExact(t *testing.T) {
 			if most := big.NewInt(1<<63 - 1); want.Cmp(most) > 0 {
 				want = most
 			}
-			a := open(t, memstore.New(), nil, allocator.Config{Pools: []netip.Prefix{pool}})
+			a := open(t, memstore.New(), nil, allocator.Config{Layout: allocator.Ranges(pool)})
 			if got := a.Stats().Pools[0].Size; got != want.Uint64() {
 				t.Errorf("%v has %d addresses, want %v", pool, got, want)
 			}

@@ -43,7 +43,7 @@ func newMachine(t *rapid.T) *machine {
 		told: make(map[vip.Key]*vip.Row), last: make(map[netip.Addr]release),
 	}
 	m.cfg = allocator.Config{
-		Pools: somePools().Draw(t, "pools"), Cooldown: someCooldown().Draw(t, "cooldown"), MaxRelease: someLimit().Draw(t, "limit"),
+		Layout: allocator.Ranges(somePools().Draw(t, "pools")...), Cooldown: someCooldown().Draw(t, "cooldown"), MaxRelease: someLimit().Draw(t, "limit"),
 		Now:     func() time.Time { return m.clock.wall },
 		Running: func() time.Duration { return m.clock.running },
 		OnCommit: func(c allocator.Commit) {
@@ -76,7 +76,7 @@ func (m *machine) open(t *rapid.T) {
 
 // follow gives the oracle the configuration.
 func (m *machine) follow() {
-	m.o.pools, m.o.cooldown, m.o.limit = m.cfg.Pools, m.cfg.Cooldown, m.cfg.MaxRelease
+	m.o.pools, m.o.cooldown, m.o.limit = m.pools(), m.cfg.Cooldown, m.cfg.MaxRelease
 }
 
 func (m *machine) load(t *rapid.T) allocator.State {
@@ -150,10 +150,10 @@ func (m *machine) silence(t *rapid.T) {
 
 func (m *machine) configure(t *rapid.T) {
 	if rapid.Bool().Draw(t, "other pools") {
-		m.cfg.Pools = somePools().Draw(t, "pools")
+		m.cfg.Layout = allocator.Ranges(somePools().Draw(t, "pools")...)
 	}
 	m.cfg.Cooldown, m.cfg.MaxRelease = someCooldown().Draw(t, "cooldown"), someLimit().Draw(t, "limit")
-	if err := m.a.Configure(m.cfg.Pools, m.cfg.Cooldown, m.cfg.MaxRelease); err != nil {
+	if err := m.a.Configure(m.cfg); err != nil {
 		t.Fatal(err)
 	}
 	m.follow()
@@ -167,7 +167,7 @@ func (m *machine) restart(t *rapid.T) {
 	}
 	m.clock.running = time.Duration(rapid.IntRange(0, 1000).Draw(t, "new process's time"))
 	if rapid.Bool().Draw(t, "other pools") {
-		m.cfg.Pools = somePools().Draw(t, "pools")
+		m.cfg.Layout = allocator.Ranges(somePools().Draw(t, "pools")...)
 	}
 	m.open(t)
 }
@@ -332,7 +332,7 @@ func TestTheOrderInsideABatchMeansNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := clock{wall: time.Unix(1e9, 0)}
 		cfg := allocator.Config{
-			Pools: somePools().Draw(t, "pools"), Cooldown: time.Minute, MaxRelease: someLimit().Draw(t, "limit"),
+			Layout: allocator.Ranges(somePools().Draw(t, "pools")...), Cooldown: time.Minute, MaxRelease: someLimit().Draw(t, "limit"),
 			Now: func() time.Time { return c.wall }, Running: func() time.Duration { return c.running },
 		}
 		var stores [2]*memstore.Store
@@ -386,4 +386,13 @@ func describe(t *rapid.T, store allocator.Store) string {
 		text += fmt.Sprintf(" %+v", *r)
 	}
 	return text
+}
+
+// pools returns the prefixes of the pools that are configured.
+func (m *machine) pools() []netip.Prefix {
+	var prefixes []netip.Prefix
+	for _, p := range m.cfg.Layout.Pools {
+		prefixes = append(prefixes, p.Prefix)
+	}
+	return prefixes
 }

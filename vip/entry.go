@@ -21,10 +21,21 @@ const (
 	// FQDN is a full name that somebody wrote or generated: it answers as it
 	// is written, and comes before a host or a service of the same name.
 	FQDN Kind = 2
+	// MeshService, MeshExternalService and MeshMultiZoneService are the kinds
+	// of Kuma's newer model: keyed by their mesh too, with hostnames that are
+	// told ([Terms]), and often with addresses that Kuma gave. The numbers are
+	// our own.
+	MeshService          Kind = 3
+	MeshExternalService  Kind = 4
+	MeshMultiZoneService Kind = 5
 )
 
 // Valid reports whether k is a kind that this version knows.
-func (k Kind) Valid() bool { return k <= FQDN }
+func (k Kind) Valid() bool { return k <= MeshMultiZoneService }
+
+// OfMesh reports whether entries of the kind are keyed by their mesh, so that
+// equal names in two meshes are two entries.
+func (k Kind) OfMesh() bool { return k >= MeshService && k.Valid() }
 
 // String returns the kind in words, as logs show it.
 func (k Kind) String() string {
@@ -35,6 +46,12 @@ func (k Kind) String() string {
 		return "host"
 	case FQDN:
 		return "fqdn"
+	case MeshService:
+		return "MeshService"
+	case MeshExternalService:
+		return "MeshExternalService"
+	case MeshMultiZoneService:
+		return "MeshMultiZoneService"
 	}
 	return "kind " + strconv.Itoa(int(k))
 }
@@ -45,9 +62,10 @@ const MaxName = 1024
 
 // Errors of [ParseEntry] and [Entry.Validate].
 var (
-	ErrSyntax    = errors.New("not of the form TYPE:NAME, as in 0:backend")
-	ErrKind      = errors.New("unknown entry type, want 0 (service), 1 (host) or 2 (fqdn)")
+	ErrSyntax    = errors.New("not of the form TYPE:NAME, as in 0:backend, or TYPE:MESH/NAME for types 3 to 5")
+	ErrKind      = errors.New("unknown entry type, want 0 (service), 1 (host), 2 (fqdn), or 3 to 5 (MeshService, MeshExternalService, MeshMultiZoneService)")
 	ErrEmptyName = errors.New("entry has no name")
+	ErrMesh      = errors.New("entry has a mesh where its type has none, or none where it has one")
 	ErrLongName  = fmt.Errorf("entry name is longer than %d bytes", MaxName)
 )
 
@@ -55,8 +73,9 @@ var (
 // differ only in the case of ASCII letters have the same [Key].
 type Entry struct {
 	Kind Kind
-	// Mesh is set for kinds that are keyed by their mesh too, and empty for
-	// services, hosts and fqdns, which are one namespace over all meshes.
+	// Mesh is set for kinds that are keyed by their mesh too ([Kind.OfMesh]),
+	// and empty for services, hosts and fqdns, which are one namespace over
+	// all meshes.
 	Mesh string
 	// Name is any non-empty string; it need not be a DNS name, or UTF-8.
 	Name string
@@ -72,11 +91,17 @@ func (e Entry) Key() Key {
 	return Key(e)
 }
 
-// String returns Kuma's text form, "0:backend".
-func (e Entry) String() string { return strconv.Itoa(int(e.Kind)) + ":" + e.Name }
+// String returns Kuma's text form, "0:backend". Kinds that are keyed by their
+// mesh, which that form does not know, are written "3:default/backend".
+func (e Entry) String() string {
+	if e.Kind.OfMesh() {
+		return strconv.Itoa(int(e.Kind)) + ":" + e.Mesh + "/" + e.Name
+	}
+	return strconv.Itoa(int(e.Kind)) + ":" + e.Name
+}
 
-// Validate returns ErrKind, ErrEmptyName or ErrLongName if e cannot be in a
-// table.
+// Validate returns ErrKind, ErrEmptyName, ErrLongName or ErrMesh if e cannot be
+// in a table.
 func (e Entry) Validate() error {
 	switch {
 	case !e.Kind.Valid():
@@ -85,13 +110,16 @@ func (e Entry) Validate() error {
 		return ErrEmptyName
 	case len(e.Name) > MaxName:
 		return ErrLongName
+	case e.Kind.OfMesh() != (e.Mesh != ""):
+		return ErrMesh
 	}
 	return nil
 }
 
-// ParseEntry reads Kuma's text form. The name is everything after the first
-// colon, whatever bytes it has. It returns ErrSyntax, ErrKind, ErrEmptyName or
-// ErrLongName, each wrapped with the offending text.
+// ParseEntry reads the text form of [Entry.String]. The name is everything
+// after the first colon, whatever bytes it has; of kinds that are keyed by
+// their mesh, everything after the first slash. It returns ErrSyntax, ErrKind,
+// ErrEmptyName, ErrLongName or ErrMesh, each wrapped with the offending text.
 func ParseEntry(s string) (Entry, error) {
 	kind, name, ok := strings.Cut(s, ":")
 	if !ok {
@@ -102,6 +130,11 @@ func ParseEntry(s string) (Entry, error) {
 		return Entry{}, fmt.Errorf("entry %.80q: %w", s, ErrSyntax)
 	}
 	e := Entry{Kind: Kind(n), Name: name}
+	if e.Kind.OfMesh() {
+		if e.Mesh, e.Name, ok = strings.Cut(name, "/"); !ok {
+			return Entry{}, fmt.Errorf("entry %.80q: %w", s, ErrSyntax)
+		}
+	}
 	if err := e.Validate(); err != nil {
 		return Entry{}, fmt.Errorf("entry %.80q: %w", s, err)
 	}

@@ -13,11 +13,14 @@ type Listing struct {
 	Name string
 	// Outbounds are sorted by [Outbound.Compare], without repetition.
 	Outbounds []Outbound
+	// Terms are what the mesh asks for beside; nil where it asks for nothing.
+	Terms *Terms
 }
 
 // Equal reports whether l and m say the same.
 func (l Listing) Equal(m Listing) bool {
-	return l.Mesh == m.Mesh && l.Name == m.Name && slices.EqualFunc(l.Outbounds, m.Outbounds, Outbound.Equal)
+	return l.Mesh == m.Mesh && l.Name == m.Name && slices.EqualFunc(l.Outbounds, m.Outbounds, Outbound.Equal) &&
+		l.Terms.Equal(m.Terms)
 }
 
 // Row is one line of the address table: an entry, its addresses, and what each
@@ -26,9 +29,9 @@ type Row struct {
 	// Entry is the entry in the spelling that is shown: of all its meshes'
 	// spellings, the first in sort order.
 	Entry Entry
-	// V4 and V6 are the entry's addresses, one a family. The zero Addr where
-	// there is no pool of the family, or where the pool is exhausted and the
-	// entry waits.
+	// V4 and V6 are the addresses that the table gave the entry, one a family.
+	// The zero Addr where there is no pool of the family, where the pool is
+	// exhausted and the entry waits, and of an entry that has given addresses.
 	V4, V6 netip.Addr
 	// Listings are sorted by mesh and never empty in a table.
 	Listings []Listing
@@ -37,7 +40,41 @@ type Row struct {
 // Key returns the identity of the row's entry.
 func (r *Row) Key() Key { return r.Entry.Key() }
 
-// Addrs returns the row's addresses, v4 first, none twice.
+// Given returns the addresses that Kuma gave to the entry (see [Terms]), sorted.
+// Only kinds that are keyed by their mesh, which one mesh lists, have any.
+func (r *Row) Given() []netip.Addr {
+	if r.Entry.Kind.OfMesh() && len(r.Listings) > 0 && r.Listings[0].Terms != nil {
+		return r.Listings[0].Terms.Given
+	}
+	return nil
+}
+
+// Hostnames returns the full names that the entry answers to, where they do not
+// follow from its own (see [Terms]).
+func (r *Row) Hostnames() []string {
+	if r.Entry.Kind.OfMesh() && len(r.Listings) > 0 && r.Listings[0].Terms != nil {
+		return r.Listings[0].Terms.Hostnames
+	}
+	return nil
+}
+
+// Static returns the address of a family that the first of the meshes which
+// ask for one asks for, the zero Addr if none does.
+func (r *Row) Static(v4 bool) netip.Addr {
+	for _, l := range r.Listings {
+		if l.Terms == nil {
+			continue
+		}
+		for _, a := range l.Terms.Static {
+			if a.Is4() == v4 {
+				return a
+			}
+		}
+	}
+	return netip.Addr{}
+}
+
+// Addrs returns the addresses that the table gave the row, v4 first.
 func (r *Row) Addrs() []netip.Addr {
 	var addrs []netip.Addr
 	if r.V4.IsValid() {

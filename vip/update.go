@@ -4,6 +4,7 @@ package vip
 type Request struct {
 	Entry     Entry
 	Outbounds []Outbound // sorted by [Outbound.Compare], without repetition
+	Terms     *Terms     // nil where it asks for nothing more
 }
 
 // MeshUpdate is what changed in what one mesh asks for. In a [Batch] that is

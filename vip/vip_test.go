@@ -33,6 +33,11 @@ func TestParseEntryReadsKumasTextForm(t *testing.T) {
 		{"-1:x", vip.Entry{}, vip.ErrSyntax},
 		{"256:x", vip.Entry{}, vip.ErrSyntax},
 		{"9:x", vip.Entry{}, vip.ErrKind},
+		{"3:default/Backend", vip.Entry{Kind: vip.MeshService, Mesh: "default", Name: "Backend"}, nil},
+		{"5:a/b/c", vip.Entry{Kind: vip.MeshMultiZoneService, Mesh: "a", Name: "b/c"}, nil},
+		{"4:backend", vip.Entry{}, vip.ErrSyntax},
+		{"4:/backend", vip.Entry{}, vip.ErrMesh},
+		{"4:default/", vip.Entry{}, vip.ErrEmptyName},
 		{"0:" + strings.Repeat("a", vip.MaxName+1), vip.Entry{}, vip.ErrLongName},
 	} {
 		got, err := vip.ParseEntry(tc.in)
@@ -49,8 +54,11 @@ func TestEntryTextRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		e := vip.Entry{
-			Kind: vip.Kind(rapid.IntRange(0, 2).Draw(t, "kind")),
+			Kind: vip.Kind(rapid.IntRange(0, 5).Draw(t, "kind")),
 			Name: string(rapid.SliceOfN(rapid.Byte(), 1, 64).Draw(t, "name")),
+		}
+		if e.Kind.OfMesh() {
+			e.Mesh = rapid.StringMatching("[a-z0-9-]{1,20}").Draw(t, "mesh")
 		}
 		got, err := vip.ParseEntry(e.String())
 		if err != nil || got != e {

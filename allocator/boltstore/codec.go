@@ -212,7 +212,43 @@ func encodeListing(key []byte, l vip.Listing) []byte {
 			b = appendText(appendText(b, t.Key), t.Value)
 		}
 	}
+	if !l.Terms.Empty() {
+		b = appendTerms(b, l.Terms)
+	}
 	return seal(key, b)
+}
+
+// appendTerms writes terms at the end of a listing, which stops before them
+// where there are none.
+func appendTerms(b []byte, t *vip.Terms) []byte {
+	for _, addrs := range [][]netip.Addr{t.Static, t.Given} {
+		b = binary.AppendUvarint(b, uint64(len(addrs)))
+		for _, a := range addrs {
+			b = appendAddr(b, a)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Hostnames)))
+	for _, h := range t.Hostnames {
+		b = appendText(b, h)
+	}
+	return b
+}
+
+// readTerms reads what appendTerms wrote, nil at the record's end.
+func readTerms(r *reader) *vip.Terms {
+	if r.err != nil || len(r.b) == 0 {
+		return nil
+	}
+	t := &vip.Terms{}
+	for _, addrs := range []*[]netip.Addr{&t.Static, &t.Given} {
+		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+			*addrs = append(*addrs, r.addr())
+		}
+	}
+	for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+		t.Hostnames = append(t.Hostnames, r.text())
+	}
+	return t
 }
 
 // decodeListing reads a listing of mesh. What recurs from record to record is
@@ -231,6 +267,7 @@ func decodeListing(in *interner, mesh string, key, value []byte) (vip.Listing, e
 		}
 		l.Outbounds = append(l.Outbounds, o)
 	}
+	l.Terms = readTerms(r)
 	return l, r.done()
 }
 

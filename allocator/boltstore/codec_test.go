@@ -25,10 +25,11 @@ func someText() *rapid.Generator[string] {
 
 func someKey() *rapid.Generator[vip.Key] {
 	return rapid.Custom(func(t *rapid.T) vip.Key {
-		return vip.Entry{
-			Kind: vip.Kind(rapid.IntRange(0, 2).Draw(t, "kind")),
-			Mesh: someText().Draw(t, "mesh"), Name: string(someBytes(1, 30).Draw(t, "name")),
-		}.Key()
+		e := vip.Entry{Kind: vip.Kind(rapid.IntRange(0, 5).Draw(t, "kind")), Name: string(someBytes(1, 30).Draw(t, "name"))}
+		if e.Kind.OfMesh() {
+			e.Mesh = string(someBytes(1, 20).Draw(t, "mesh"))
+		}
+		return e.Key()
 	})
 }
 

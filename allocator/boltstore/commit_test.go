@@ -18,7 +18,7 @@ func pagesPerCommit(t *testing.T, n, meshes int) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := allocator.Open(t.Context(), s, allocator.Config{Pools: []netip.Prefix{netip.MustParsePrefix("240.0.0.0/8")}})
+	a, err := allocator.Open(t.Context(), s, allocator.Config{Layout: allocator.Ranges(netip.MustParsePrefix("240.0.0.0/8"))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,7 +94,7 @@ var pool = netip.MustParsePrefix("240.0.0.0/16")
 // config is a configuration that releases whatever it is told to.
 func config() allocator.Config {
 	return allocator.Config{
-		Pools: []netip.Prefix{pool, netip.MustParsePrefix("fd00::/64")}, Cooldown: 24 * time.Hour,
+		Layout: allocator.Ranges(pool, netip.MustParsePrefix("fd00::/64")), Cooldown: 24 * time.Hour,
 		MaxRelease: allocator.Limit{Stated: true, N: 100, Percent: true},
 	}
 }

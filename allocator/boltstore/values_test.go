@@ -185,7 +185,7 @@ func TestAnEntrySetAsideDoesNotGetASecondAddress(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := config()
-		cfg.Pools = []netip.Prefix{netip.MustParsePrefix("241.0.0.0/16")}
+		cfg.Layout = allocator.Ranges(netip.MustParsePrefix("241.0.0.0/16"))
 		for round := range 2 {
 			s := mustOpen(t, path)
 			a, err := allocator.Open(context.Background(), s, cfg)

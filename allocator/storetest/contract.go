@@ -44,7 +44,7 @@ func everything(t *testing.T, s Subject) {
 	odd := string([]byte{0, 1, 0x7f, 0x80, 0xff, '/', ':', '\n', '"'})
 	long := strings.Repeat("x", vip.MaxName)
 	row := &vip.Row{
-		Entry: vip.Entry{Kind: vip.FQDN, Mesh: odd, Name: "A" + odd},
+		Entry: vip.Entry{Kind: vip.MeshService, Mesh: odd, Name: "A" + odd},
 		V4:    v4a, V6: v6a,
 		Listings: []vip.Listing{
 			{Mesh: odd, Name: "A" + odd, Outbounds: []vip.Outbound{
@@ -52,7 +52,11 @@ func everything(t *testing.T, s Subject) {
 				{Port: 1, Tags: []vip.Tag{{Key: "", Value: odd}, {Key: vip.ServiceTag, Value: long}}, Origin: odd},
 				{Port: math.MaxUint16, Origin: vip.OriginHostPrefix + "x"},
 			}},
-			{Mesh: "z", Name: "a" + odd},
+			{Mesh: "z", Name: "a" + odd, Terms: &vip.Terms{
+				Static:    []netip.Addr{v4b, v6a},
+				Given:     []netip.Addr{netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("ff::ff")},
+				Hostnames: []string{odd, long},
+			}},
 		},
 	}
 	m := newModel(t, s.Store)
@@ -70,7 +74,7 @@ func everything(t *testing.T, s Subject) {
 			Entry: vip.Entry{Kind: vip.Host, Name: long}, Listings: []vip.Listing{{Mesh: long, Name: long}},
 		}}},
 		Addrs: append(addrs,
-			allocator.AddrChange{Addr: v4b, New: released(vip.Key{Kind: vip.Service, Mesh: odd, Name: odd}, math.MaxInt64, odd)},
+			allocator.AddrChange{Addr: v4b, New: released(vip.Key{Kind: vip.MeshExternalService, Mesh: odd, Name: odd}, math.MaxInt64, odd)},
 			allocator.AddrChange{Addr: netip.MustParseAddr("::"), New: released(vip.Key{Name: "x"}, 0, "")}),
 		MeshesNew: []string{odd, "empty", long, "z"},
 	})

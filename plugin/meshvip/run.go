@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/meshvip/coredns-meshvip/allocator"
 )
 
 const (
@@ -125,7 +126,9 @@ func (r *runtime) reconfigure(s settings) {
 	if follows {
 		r.source.end()
 	}
-	if err := r.alloc.Configure(s.cfg.Prefixes(), s.cfg.Cooldown.Value, s.cfg.limit()); err != nil {
+	if err := r.alloc.Configure(allocator.Config{
+		Layout: allocator.Ranges(s.cfg.Prefixes()...), Cooldown: s.cfg.Cooldown.Value, MaxRelease: s.cfg.limit(),
+	}); err != nil {
 		// The pools were checked when the Corefile was read.
 		r.log.Error("the new configuration of the table is not used", "error", err)
 	}

@@ -85,7 +85,7 @@ func (r *runtime) open() error {
 		return err
 	}
 	alloc, err := allocator.Open(r.ctx, store, allocator.Config{
-		Pools:      cfg.Prefixes(),
+		Layout:     allocator.Ranges(cfg.Prefixes()...),
 		Cooldown:   cfg.Cooldown.Value,
 		MaxRelease: cfg.limit(),
 		OnCommit:   r.committed,

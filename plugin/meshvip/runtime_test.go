@@ -46,7 +46,7 @@ func on(t *testing.T, store allocator.Store, pool string) *runtime {
 	t.Helper()
 	r := newRuntime("bolt "+filepath.Join(t.TempDir(), "store.db"), RuntimeConfig{})
 	alloc, err := allocator.Open(r.ctx, store, allocator.Config{
-		Pools: []netip.Prefix{netip.MustParsePrefix(pool)}, Cooldown: defaultCooldown, OnCommit: r.committed, Logger: r.log,
+		Layout: allocator.Ranges(netip.MustParsePrefix(pool)), Cooldown: defaultCooldown, OnCommit: r.committed, Logger: r.log,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestQueriesSeeThePoolsOfTheTable(t *testing.T) {
 	if err := r.apply(t.Context(), batch(1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.alloc.Configure(prefixes("240.3.0.0/24", "240.1.0.0/24"), defaultCooldown, allocator.Limit{Stated: true, N: 9}); err != nil {
+	if err := r.alloc.Configure(allocator.Config{Layout: allocator.Ranges(prefixes("240.3.0.0/24", "240.1.0.0/24")...), Cooldown: defaultCooldown, MaxRelease: allocator.Limit{Stated: true, N: 9}}); err != nil {
 		t.Fatal(err)
 	}
 	r.showPools()
