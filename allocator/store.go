@@ -62,8 +62,10 @@ type Meta struct {
 	// runs. Cooldowns are counted on it.
 	Clock time.Duration
 	// Pools are the ranges with their cursors, in the order of the
-	// configuration, retired ones last.
+	// configuration, retired ones last: those that are configured no more.
 	Pools []Pool
+	// Generation counts the plans of moves that were confirmed and carried out.
+	Generation uint64
 	// Synced: a source has been read completely once, so that a name which is
 	// not in the table is known not to exist.
 	Synced bool
@@ -118,11 +120,12 @@ type RowChange struct {
 }
 
 // AddrChange is a holding before and after. Old is nil where nobody ever had
-// the address; New never is: addresses are not forgotten.
+// the address, or it is forgotten who had; New where it is to be forgotten: the
+// key is deleted.
 type AddrChange struct {
 	Addr     netip.Addr
 	Old, New *Holding
-	// Fresh: the address was taken from the pool's cursor.
+	// Fresh: the address was taken at the pool's cursor.
 	Fresh bool
 }
 

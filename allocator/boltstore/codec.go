@@ -329,6 +329,7 @@ func encodeMeta(key []byte, m allocator.Meta) []byte {
 			b = append(b, 0)
 		}
 	}
+	b = binary.AppendUvarint(b, m.Generation)
 	return seal(key, b)
 }
 
@@ -348,6 +349,9 @@ func decodeMeta(key, value []byte) (allocator.Meta, error) {
 			r.fail(errContent)
 		}
 		m.Pools = append(m.Pools, p)
+	}
+	if r.err == nil && len(r.b) > 0 { // format 1 stops here
+		m.Generation = r.uvarint()
 	}
 	if m.Clock < 0 {
 		r.fail(errContent)

@@ -75,7 +75,11 @@ func (s *Store) Commit(_ context.Context, d allocator.Delta) error {
 		}
 	}
 	for _, c := range d.Addrs {
-		s.addrs[c.Addr] = *c.New
+		if c.New == nil {
+			delete(s.addrs, c.Addr)
+		} else {
+			s.addrs[c.Addr] = *c.New
+		}
 	}
 	for _, c := range d.Rows {
 		if c.New == nil {
