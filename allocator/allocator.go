@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meshvip/coredns-meshvip/allocator/failpoint"
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
@@ -232,6 +233,7 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 // change plans a batch and commits the plan.
 func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
 	p := makePlan(a.t, b, a.held, a.cfg.MaxRelease, a.cfg.Cooldown, a.clock())
+	failpoint.Hit("planned")
 	err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full), func() {
 		a.logHolds(p)
 		a.held, a.reasons, a.incomplete = p.held, p.reasons, b.Incomplete
@@ -312,12 +314,14 @@ func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) er
 		return err
 	}
 	begin := time.Now()
+	failpoint.Hit("before-store")
 	if err := a.store.Commit(context.WithoutCancel(ctx), d); err != nil {
 		if !errors.Is(err, ErrConflict) {
 			a.doubt = &doubt{d, conclude}
 		}
 		return err
 	}
+	failpoint.Hit("durable")
 	a.adopt(d, time.Since(begin))
 	return nil
 }
@@ -325,6 +329,7 @@ func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) er
 // adopt takes a durable delta into the table and tells of it.
 func (a *Allocator) adopt(d Delta, took time.Duration) {
 	a.t.apply(d)
+	failpoint.Hit("table")
 	c := Commit{Meta: a.t.meta, Rows: d.Rows, Meshes: d.meshes(), MeshesGone: d.MeshesGone, Took: took}
 	for _, change := range d.Addrs {
 		change.count(&c.Allocated, &c.Returned, &c.Released)

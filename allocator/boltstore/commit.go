@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/allocator/failpoint"
 	"github.com/meshvip/coredns-meshvip/vip"
 	bolt "go.etcd.io/bbolt"
 )
@@ -23,6 +24,7 @@ func (s *Store) Commit(_ context.Context, d allocator.Delta) error {
 	if err := guard(func() error { return db.Update(func(tx *bolt.Tx) error { return write(tx, d, s.aside) }) }); err != nil {
 		return fmt.Errorf("writing store %s: %w", s.path, translate(err))
 	}
+	failpoint.Hit("store-committed")
 	return nil
 }
 
@@ -34,9 +36,11 @@ func write(tx *bolt.Tx, d allocator.Delta, aside map[vip.Key][]string) error {
 	if m.Revision != d.Base {
 		return fmt.Errorf("revision %d, want %d: %w", m.Revision, d.Base, allocator.ErrConflict)
 	}
+	failpoint.Hit("store-begun")
 	if err := writeAddrs(tx.Bucket(bucketAddresses), d.Addrs); err != nil {
 		return err
 	}
+	failpoint.Hit("store-addresses")
 	meshes := tx.Bucket(bucketMeshes)
 	for _, name := range d.MeshesNew {
 		if meshes.Get([]byte(name)) != nil { // no bucket: it was set aside
@@ -48,18 +52,26 @@ func write(tx *bolt.Tx, d allocator.Delta, aside map[vip.Key][]string) error {
 			return fmt.Errorf("mesh %q: %w", name, err)
 		}
 	}
+	failpoint.Hit("store-meshes")
 	w := rowWriter{entries: tx.Bucket(bucketEntries), meshes: meshes, aside: aside, open: make(map[string]*bolt.Bucket)}
-	for _, c := range d.Rows {
+	for i, c := range d.Rows {
+		if i == len(d.Rows)/2 {
+			failpoint.Hit("store-half")
+		}
 		if err := w.write(c); err != nil {
 			return fmt.Errorf("entry %v: %w", c.Key, err)
 		}
 	}
+	failpoint.Hit("store-rows")
 	for _, name := range d.MeshesGone {
 		if err := meshes.DeleteBucket([]byte(name)); err != nil {
 			return fmt.Errorf("mesh %q: %w", name, err)
 		}
 	}
-	return tx.Bucket(bucketRoot).Put(keyMeta, encodeMeta(keyMeta, d.Meta))
+	failpoint.Hit("store-gone")
+	err = tx.Bucket(bucketRoot).Put(keyMeta, encodeMeta(keyMeta, d.Meta))
+	failpoint.Hit("store-meta")
+	return err
 }
 
 // writeAddrs writes the address keys, each only if it still says what the plan

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/allocator/failpoint"
 	"github.com/meshvip/coredns-meshvip/names"
 	"github.com/meshvip/coredns-meshvip/vip"
 )
@@ -64,8 +65,10 @@ func (r *runtime) committed(c allocator.Commit) {
 		changes[i] = names.Change{Old: row.Old, New: row.New}
 	}
 	r.tell(r.index.Apply(changes))
+	failpoint.Hit("index")
 	r.storePools(c.Meta.Pools) // a retired one goes with its last address
 	r.serial.Store(max(c.Meta.Serial, 1))
+	failpoint.Hit("serial")
 	r.m.commit(c)
 	r.allocated.Add(int64(c.Allocated))
 	r.returned.Add(int64(c.Returned))

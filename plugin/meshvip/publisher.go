@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/allocator/failpoint"
 	"github.com/meshvip/coredns-meshvip/publish"
 	"github.com/meshvip/coredns-meshvip/vip"
 )
@@ -174,6 +175,7 @@ func (p *publisher) write(ctx context.Context) bool {
 	if path == "" || len(meshes) == 0 {
 		return true
 	}
+	failpoint.Hit("publish")
 	failed, err := p.writeTo(ctx, path, meshes)
 	if len(failed) == 0 {
 		p.told = ""
@@ -205,6 +207,7 @@ func (p *publisher) writeTo(ctx context.Context, path string, meshes []string) (
 			return append(failed, meshes[i:]...), first
 		}
 		err := p.writeMesh(m)
+		failpoint.Hit("published")
 		var aside publish.SetAside
 		switch {
 		case errors.As(err, &aside):
