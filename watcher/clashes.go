@@ -10,8 +10,9 @@ import (
 )
 
 // Problems returns the clashes between resources: what is declared twice, what
-// waits for its mesh, and which hosts two ExternalServices claim. They are
-// sorted. The cost follows the number of clashes.
+// waits for its mesh, which hosts two ExternalServices claim, and which entries
+// are to have two addresses of a family. They are sorted. The cost follows the
+// number of clashes and of the resources that have a part in them.
 func (d *Desired) Problems() []Problem {
 	var ps []Problem
 	for id := range d.repeated {
@@ -30,6 +31,7 @@ func (d *Desired) Problems() []Problem {
 		m := d.meshes[name]
 		for key := range m.clashing {
 			ps = append(ps, d.hostClashes(m, key)...)
+			ps = append(ps, d.staticClashes(m, key)...)
 		}
 	}
 	slices.SortFunc(ps, Problem.Compare)
@@ -48,13 +50,42 @@ func (d *Desired) hostClashes(m *mesh, key vip.Key) []Problem {
 			continue
 		}
 		id := kuma.ID{Type: kuma.TypeExternalService, Mesh: m.name, Name: resource}
-		where := "mesh " + m.name
-		if r := d.active(id); r != nil {
-			where = r.Where
-		}
-		ps = append(ps, Problem{where, fmt.Sprintf(
+		ps = append(ps, Problem{d.where(m, id), fmt.Sprintf(
 			"%s has the host %q and port %d that ExternalService %q has, which comes first by name: change or remove one of the two",
 			id, key.Name, o.value.Port, winner)})
 	}
 	return ps
+}
+
+// staticClashes reports the static addresses of an entry that do not count. Any
+// number of Dataplanes may ask for one, so each is told once.
+func (d *Desired) staticClashes(m *mesh, key vip.Key) []Problem {
+	var ps []Problem
+	asked := m.slots[key].terms
+	for _, v4 := range []bool{true, false} {
+		addrs := asked.of(v4)
+		if len(addrs) < 2 {
+			continue
+		}
+		winner, _ := asked.by(addrs[0])
+		for _, addr := range addrs[1:] {
+			loser, others := asked.by(addr)
+			among := ""
+			if others {
+				among = ", among others,"
+			}
+			ps = append(ps, Problem{d.where(m, loser), fmt.Sprintf(
+				"%s%s asks for the address %v for the %v %q, but %s asks for %v, which counts because it is smaller: give the tag %s of that service one value everywhere",
+				loser, among, addr, key.Kind, key.Name, winner, addrs[0], vip.StaticTag)})
+		}
+	}
+	return ps
+}
+
+// where returns the place of a resource for messages.
+func (d *Desired) where(m *mesh, id kuma.ID) string {
+	if r := d.active(id); r != nil {
+		return r.Where
+	}
+	return "mesh " + m.name
 }

@@ -39,7 +39,7 @@ type Desired struct {
 	meshes       map[string]*mesh
 	touched      map[string]struct{} // meshes touched since the last batch
 	waiting      map[string]struct{} // undeclared meshes that somebody names
-	clashing     map[string]struct{} // meshes with clashing hosts
+	clashing     map[string]struct{} // meshes with clashing hosts or static addresses
 }
 
 // NewDesired returns the state in which nobody asks for anything.
@@ -138,14 +138,14 @@ func (d *Desired) replace(before, after *Resource) {
 		}
 		for _, c := range after.Claims {
 			m := d.mesh(c.Mesh)
-			m.add(after.Where, c)
+			m.add(after, c)
 			d.touch(m)
 		}
 	}
 	if before != nil {
 		for _, c := range before.Claims {
 			m := d.mesh(c.Mesh)
-			m.sub(c)
+			m.sub(before, c)
 			d.touch(m)
 		}
 		if after == nil && before.Type == kuma.TypeMesh {

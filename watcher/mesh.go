@@ -16,7 +16,7 @@ type mesh struct {
 	claims int
 	// dirty are the keys that were touched since the last batch.
 	dirty map[vip.Key]struct{}
-	// clashing are the keys of which some outbound loses.
+	// clashing are the keys of which some outbound or static address loses.
 	clashing map[vip.Key]struct{}
 	// sent says that the last batch left the mesh in the table.
 	sent bool
@@ -42,9 +42,9 @@ func (m *mesh) waiting() bool { return !m.exists() && m.claims > 0 }
 // forgettable reports whether nothing at all is known of the mesh.
 func (m *mesh) forgettable() bool { return !m.exists() && !m.sent && len(m.slots) == 0 }
 
-func (m *mesh) add(place string, c kuma.Claim) {
+func (m *mesh) add(r *Resource, c kuma.Claim) {
 	if m.claims++; m.since == "" {
-		m.since = place
+		m.since = r.Where
 	}
 	key := c.Entry.Key()
 	s := m.slots[key]
@@ -52,17 +52,17 @@ func (m *mesh) add(place string, c kuma.Claim) {
 		s = new(slot)
 		m.slots[key] = s
 	}
-	s.add(c)
+	s.add(r.ID, c)
 	m.touch(key, s)
 }
 
-func (m *mesh) sub(c kuma.Claim) {
+func (m *mesh) sub(r *Resource, c kuma.Claim) {
 	if m.claims--; m.claims == 0 {
 		m.since = ""
 	}
 	key := c.Entry.Key()
 	s := m.slots[key]
-	s.sub(c)
+	s.sub(r.ID, c)
 	m.touch(key, s)
 }
 

@@ -41,6 +41,7 @@ func find[T any](s []counted[T], v T, compare func(T, T) int) (int, bool) {
 type slot struct {
 	spellings []counted[string]
 	outbounds []counted[vip.Outbound]
+	terms     *asked // nil where nothing is asked for, as of most entries
 	// sent is what was handed over last; its name is empty where nothing was.
 	sent vip.Request
 }
@@ -49,17 +50,28 @@ func (s *slot) empty() bool { return len(s.spellings) == 0 }
 
 func (s *slot) isSent() bool { return s.sent.Entry.Name != "" }
 
-func (s *slot) add(c kuma.Claim) {
+func (s *slot) add(id kuma.ID, c kuma.Claim) {
 	s.spellings = add(s.spellings, c.Entry.Name, strings.Compare)
 	for _, o := range c.Outbounds {
 		s.outbounds = add(s.outbounds, o, vip.Outbound.Compare)
 	}
+	if !c.Terms.Empty() {
+		if s.terms == nil {
+			s.terms = new(asked)
+		}
+		s.terms.add(id, c.Terms)
+	}
 }
 
-func (s *slot) sub(c kuma.Claim) {
+func (s *slot) sub(id kuma.ID, c kuma.Claim) {
 	s.spellings = sub(s.spellings, c.Entry.Name, strings.Compare)
 	for _, o := range c.Outbounds {
 		s.outbounds = sub(s.outbounds, o, vip.Outbound.Compare)
+	}
+	if !c.Terms.Empty() {
+		if s.terms.sub(id, c.Terms); s.terms.empty() {
+			s.terms = nil
+		}
 	}
 }
 
@@ -68,6 +80,7 @@ func (s *slot) request(key vip.Key) vip.Request {
 	r := vip.Request{
 		Entry:     vip.Entry{Kind: key.Kind, Mesh: key.Mesh, Name: s.spellings[0].value},
 		Outbounds: make([]vip.Outbound, 0, len(s.outbounds)),
+		Terms:     s.terms.merged(),
 	}
 	for i := range s.outbounds {
 		if !s.loses(key, i) {
@@ -84,16 +97,16 @@ func (s *slot) loses(key vip.Key, i int) bool {
 	return key.Kind == vip.Host && i > 0 && s.outbounds[i-1].value.Port == s.outbounds[i].value.Port
 }
 
-// clashes reports whether any outbound loses.
+// clashes reports whether any outbound or static address loses.
 func (s *slot) clashes(key vip.Key) bool {
 	for i := range s.outbounds {
 		if s.loses(key, i) {
 			return true
 		}
 	}
-	return false
+	return s.terms.clashes()
 }
 
 func sameRequest(a, b vip.Request) bool {
-	return a.Entry == b.Entry && slices.EqualFunc(a.Outbounds, b.Outbounds, vip.Outbound.Equal)
+	return a.Entry == b.Entry && slices.EqualFunc(a.Outbounds, b.Outbounds, vip.Outbound.Equal) && a.Terms.Equal(b.Terms)
 }

@@ -42,6 +42,9 @@ func interpret(path string, data []byte, before []watcher.Resource, zone string)
 		if remark := r.Remark(); remark != "" {
 			c.problems = append(c.problems, watcher.Problem{Place: where, What: fmt.Sprintf("%s %s", r.ID, remark)})
 		}
+		for _, fault := range r.Faults {
+			c.problems = append(c.problems, watcher.Problem{Place: where, What: fmt.Sprintf("%s: %v (all else of it counts)", r.ID, fault)})
+		}
 	}
 	c.setAside(path, invalid, before)
 	return c, nil

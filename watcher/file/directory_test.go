@@ -146,7 +146,7 @@ func TestTheFirstBatchWaitsForTheDirectory(t *testing.T) {
 func TestAnEmptyDirectoryAtTheStartIsIncomplete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.table["0:old"] = true
+	r.table["0:old"] = ""
 	r.scan(nil).want("full incomplete", "0:old")
 	r.after(time.Hour).scan(nil).want("", "0:old")
 	if s := r.status(); s.Synced || !s.LastSync.IsZero() {
@@ -211,7 +211,7 @@ func TestAnUnreadableFileKeepsItsLastGoodContent(t *testing.T) {
 func TestAFileThatWasNeverGoodMakesBatchesIncomplete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.table["0:old"] = true
+	r.table["0:old"] = ""
 	r.scan(map[string]string{"/d/a.yaml": dp("a", "x"), "/d/bad.yaml": "Dat", "/d/empty.yaml": ""}).want("full incomplete", "0:old 0:x")
 	if got := r.d.missing(); got != "never read well: /d/bad.yaml, /d/empty.yaml" {
 		t.Errorf("incomplete because %q", got)
@@ -254,7 +254,7 @@ func TestAnInvalidDocumentIsSetAsideAlone(t *testing.T) {
 		})
 	}
 	r := newRig(t)
-	r.table["0:old"] = true
+	r.table["0:old"] = ""
 	r.scan(map[string]string{"/d/f.yaml": file(noNet, dp("b", "y"))}).want("full incomplete", "0:old 0:y")
 	r.problems("(it is set aside)")
 	r.write("/d/f.yaml", file(dp("a", "x"), dp("b", "y"))).want("full", "0:x 0:y")
@@ -297,4 +297,30 @@ func TestRemarksAndClashesAreReported(t *testing.T) {
 	r.remove("/d/b.yaml").after(2*time.Second).want("delta", "0:z")
 	r.write("/d/m.yaml", "type: Mesh\nname: far\n").want("delta", "0:z far/ far/0:w")
 	r.remove("/d/m.yaml").after(2*time.Second).want("delta", "0:z")
+}
+
+func TestABadVIPTagIsReportedAndTheServiceStays(t *testing.T) {
+	t.Parallel()
+	r := started(t, map[string]string{"/d/a.yaml": pinned("a", "x", "240.0.0.9")})
+	r.want("", "0:x=240.0.0.9")
+	r.problems()
+	r.write("/d/a.yaml", pinned("a", "x", "240.0.0")+"---\n"+pinned("b", "z", "fd00::9")).want("delta", "0:x 0:z=fd00::9")
+	r.problems(`/d/a.yaml:1: Dataplane "a" of mesh "default": networking.inbound[0].tags.meshvip.io/vip: "240.0.0" is no IP address: write one, such as 240.0.0.9 or fd00::9 (all else of it counts)`)
+	if s := r.status(); s.Errors != 1 || !s.Synced {
+		t.Errorf("status %+v", s)
+	}
+	r.write("/d/c.yaml", pinned("c", "z", "fd00::8")).want("delta", "0:x 0:z=fd00::8")
+	r.problems(`"240.0.0" is no IP address`, `/d/a.yaml:7: Dataplane "b" of mesh "default" asks for the address fd00::9`)
+	r.remove("/d/c.yaml").after(time.Minute).want("delta", "0:x 0:z=fd00::9")
+	r.write("/d/a.yaml", pinned("a", "x", "240.0.0.8")).want("delta", "0:x=240.0.0.8")
+	r.problems()
+}
+
+func TestABadVIPTagAtTheStartLeavesNothingUnknown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t).scan(map[string]string{"/d/a.yaml": pinned("a", "x", "web")})
+	r.want("full", "0:x")
+	if s := r.status(); !s.Synced || len(s.Problems) != 1 {
+		t.Errorf("status %+v", s)
+	}
 }

@@ -40,7 +40,7 @@ func (d disk) reread(t *rapid.T, want func(path string) bool) table {
 func lacks(got, want table) []string {
 	var names []string
 	for name := range want {
-		if !got[name] {
+		if _, ok := got[name]; !ok {
 			names = append(names, name)
 		}
 	}
@@ -103,7 +103,11 @@ func TestAnyHistoryEndsInWhatAFreshReadingGives(t *testing.T) {
 					}
 					name := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "name")
 					services := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "B", "b", "c"}), 1, 2).Draw(t, "services")
-					docs = append(docs, "mesh: '"+mesh+"'\n"+dp(name, services...))
+					doc := dp(name, services...)
+					if addr := rapid.SampledFrom([]string{"", "240.0.0.9", "240.0.0.10", "fd00::9", "web"}).Draw(t, "address"); addr != "" {
+						doc = pinned(name, services[0], addr)
+					}
+					docs = append(docs, "mesh: '"+mesh+"'\n"+doc)
 				}
 				write(path, strings.Join(docs, "---\n"))
 			case 3:

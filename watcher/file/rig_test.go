@@ -22,17 +22,39 @@ func dp(name string, services ...string) string {
 	return s
 }
 
+// pinned is such a Dataplane with one service and what its VIP tag says.
+func pinned(name, service, addr string) string {
+	return dp(name) + "  - {port: 80, tags: {kuma.io/service: \"" + service + "\", meshvip.io/vip: \"" + addr + "\"}}\n"
+}
+
 // table is what a receiver of batches has, for the default mesh: names with
-// their kind, and the other meshes by name.
-type table map[string]bool
+// their kind and what they ask for, and the other meshes by name.
+type table map[string]string
 
 func (t table) String() string {
 	names := make([]string, 0, len(t))
-	for name := range t {
-		names = append(names, name)
+	for name, terms := range t {
+		names = append(names, name+terms)
 	}
 	slices.Sort(names)
 	return strings.Join(names, " ")
+}
+
+// terms tells what a request asks for beside its name.
+func terms(r vip.Request) string {
+	s := ""
+	if r.Terms != nil {
+		for _, a := range r.Terms.Static {
+			s += fmt.Sprintf("=%v", a)
+		}
+		for _, a := range r.Terms.Given {
+			s += fmt.Sprintf("<%v", a)
+		}
+		for _, h := range r.Terms.Hostnames {
+			s += "~" + h
+		}
+	}
+	return s
 }
 
 // apply applies b as the allocator does: an incomplete batch releases nothing.
@@ -44,10 +66,10 @@ func (t table) apply(b vip.Batch) {
 		prefix := ""
 		if u.Mesh != vip.DefaultMesh {
 			prefix = u.Mesh + "/"
-			t[prefix] = true
+			t[prefix] = ""
 		}
 		for _, r := range u.Set {
-			t[prefix+r.Entry.Key().String()] = true
+			t[prefix+r.Entry.Key().String()] = terms(r)
 		}
 		if b.Incomplete != "" {
 			continue

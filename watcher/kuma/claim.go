@@ -18,22 +18,37 @@ const noServicePort = 49151
 type Claim struct {
 	Mesh      string
 	Entry     vip.Entry
-	Outbounds []vip.Outbound // one or more, sorted
+	Outbounds []vip.Outbound // sorted by [vip.Outbound.Compare]
+	Terms     *vip.Terms     // nil where it asks for nothing more
 }
 
-// Compare orders claims by mesh, entry key, spelling and outbounds.
+// Compare orders claims by mesh, entry key, spelling, outbounds and terms.
 func (c Claim) Compare(o Claim) int {
 	return cmp.Or(
 		strings.Compare(c.Mesh, o.Mesh),
 		c.Entry.Key().Compare(o.Entry.Key()),
 		strings.Compare(c.Entry.Name, o.Entry.Name),
 		slices.CompareFunc(c.Outbounds, o.Outbounds, vip.Outbound.Compare),
+		CompareTerms(c.Terms, o.Terms),
+	)
+}
+
+// CompareTerms orders terms by static addresses, given addresses and
+// hostnames. nil is the same as empty.
+func CompareTerms(t, u *vip.Terms) int {
+	var none vip.Terms
+	t, u = cmp.Or(t, &none), cmp.Or(u, &none)
+	return cmp.Or(
+		slices.CompareFunc(t.Static, u.Static, netip.Addr.Compare),
+		slices.CompareFunc(t.Given, u.Given, netip.Addr.Compare),
+		slices.Compare(t.Hostnames, u.Hostnames),
 	)
 }
 
 // Equal reports whether c and o ask for the same.
 func (c Claim) Equal(o Claim) bool {
-	return c.Mesh == o.Mesh && c.Entry == o.Entry && slices.EqualFunc(c.Outbounds, o.Outbounds, vip.Outbound.Equal)
+	return c.Mesh == o.Mesh && c.Entry == o.Entry && slices.EqualFunc(c.Outbounds, o.Outbounds, vip.Outbound.Equal) &&
+		c.Terms.Equal(o.Terms)
 }
 
 // Claims returns what r asks for, sorted by [Claim.Compare], without
@@ -46,7 +61,7 @@ func (r Resource) Claims(zone string) ([]Claim, error) {
 	case Dataplane:
 		for _, in := range spec.Inbound {
 			if in.Port != noServicePort && !in.Ignored {
-				claims = appendService(claims, r.Mesh, in.Service, 0)
+				claims = appendService(claims, r.Mesh, in.Service, 0, in.Static)
 			}
 		}
 		claims = appendAvailable(claims, spec.Available)
@@ -55,7 +70,7 @@ func (r Resource) Claims(zone string) ([]Claim, error) {
 			claims = appendAvailable(claims, spec.Available)
 		}
 	case ExternalService:
-		claims = appendService(claims, r.Mesh, spec.Service, spec.Port)
+		claims = appendService(claims, r.Mesh, spec.Service, spec.Port, spec.Static)
 		if _, err := netip.ParseAddr(spec.Host); err != nil && !spec.DisableHostDNSEntry {
 			claims = append(claims, hostClaim(r.ID, spec))
 		}
@@ -80,15 +95,20 @@ func (r Resource) Remark() string {
 
 func appendAvailable(claims []Claim, available []AvailableService) []Claim {
 	for _, a := range available {
-		claims = appendService(claims, a.Mesh, a.Service, 0)
+		claims = appendService(claims, a.Mesh, a.Service, 0, netip.Addr{})
 	}
 	return claims
 }
 
 // appendService adds the entry of a service tag, nothing where it is empty.
-func appendService(claims []Claim, mesh, service string, port uint16) []Claim {
+// static is the address that it asks for, if any.
+func appendService(claims []Claim, mesh, service string, port uint16, static netip.Addr) []Claim {
 	if service == "" {
 		return claims
+	}
+	var terms *vip.Terms
+	if static.IsValid() {
+		terms = &vip.Terms{Static: []netip.Addr{static}}
 	}
 	return append(claims, Claim{
 		Mesh:  mesh,
@@ -98,6 +118,7 @@ func appendService(claims []Claim, mesh, service string, port uint16) []Claim {
 			Tags:   []vip.Tag{{Key: vip.ServiceTag, Value: service}},
 			Origin: vip.OriginService,
 		}},
+		Terms: terms,
 	})
 }
 

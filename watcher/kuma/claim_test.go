@@ -8,13 +8,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
 
 // claimed returns what a stream asks for, one line a claim.
 func claimed(t *testing.T, text string) []string {
 	t.Helper()
+	return claimedBy(t, decode(t, text))
+}
+
+func claimedBy(t *testing.T, rs []kuma.Resource) []string {
+	t.Helper()
 	var lines []string
-	for _, r := range decode(t, text) {
+	for _, r := range rs {
 		claims, err := r.Claims("default")
 		if err != nil {
 			t.Fatal(err)
@@ -22,7 +28,21 @@ func claimed(t *testing.T, text string) []string {
 		for _, c := range claims {
 			line := c.Mesh + " " + c.Entry.String()
 			for _, o := range c.Outbounds {
-				line += fmt.Sprintf(" %d %s %s", o.Port, o.TagMap()[vip.ServiceTag], o.Origin)
+				if tags := o.TagMap(); len(tags) > 1 || tags[vip.ServiceTag] == "" && len(tags) > 0 {
+					t.Errorf("tags that select more than a service: %v", tags)
+				}
+				line += strings.ReplaceAll(fmt.Sprintf(" %d %s %s", o.Port, o.TagMap()[vip.ServiceTag], o.Origin), "  ", " ")
+			}
+			if c.Terms != nil {
+				for _, a := range c.Terms.Static {
+					line += fmt.Sprintf(" =%v", a)
+				}
+				for _, a := range c.Terms.Given {
+					line += fmt.Sprintf(" <%v", a)
+				}
+				for _, h := range c.Terms.Hostnames {
+					line += " ~" + h
+				}
 			}
 			lines = append(lines, line)
 		}

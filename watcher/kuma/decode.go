@@ -45,7 +45,7 @@ func (d *decoder) value(v any, nesting int) {
 	case []any:
 		d.list(v, nesting)
 	case map[string]any:
-		d.mapping(object{m: v}, nesting)
+		d.mapping(object{m: v, faults: new(faults)}, nesting)
 	default:
 		d.set(ID{}, fmt.Errorf("%s where a resource is expected", describe(v)))
 	}
@@ -72,7 +72,7 @@ func (d *decoder) mapping(o object, nesting int) {
 			d.set(ID{}, fmt.Errorf("%w: %.40q", ErrForeign, typ))
 			return
 		}
-		d.add(universal(o, typ))
+		d.add(universal, o, typ)
 		return
 	}
 	kind, err := o.text("kind")
@@ -98,7 +98,7 @@ func (d *decoder) mapping(o object, nesting int) {
 	case version == "" && known(kind):
 		d.set(ID{Type: kind}, fmt.Errorf("the document has a kind but no apiVersion: add apiVersion: %s", apiVersion))
 	case version == apiVersion:
-		d.add(kubernetes(o, kind))
+		d.add(kubernetes, o, kind)
 	}
 }
 
@@ -106,13 +106,14 @@ func (d *decoder) set(id ID, err error) {
 	d.invalid = append(d.invalid, Invalid{id, d.line, err})
 }
 
-// add takes up what a form made of a document: nothing where the type is not
+// add takes up what a form makes of a document: nothing where the type is not
 // known.
-func (d *decoder) add(id ID, spec Spec, err error) {
+func (d *decoder) add(form func(object, string) (ID, Spec, error), o object, typ string) {
+	id, spec, err := form(o, typ)
 	switch {
 	case err != nil:
 		d.set(id, err)
 	case spec != nil:
-		d.resources = append(d.resources, Resource{ID: id, Line: d.line, Spec: spec})
+		d.resources = append(d.resources, Resource{ID: id, Line: d.line, Spec: spec, Faults: o.faults.all()})
 	}
 }

@@ -2,6 +2,7 @@ package kuma_test
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,12 +15,37 @@ import (
 // decode reads a stream in which everything has to be valid.
 func decode(t *testing.T, text string) []kuma.Resource {
 	t.Helper()
-	rs, invalid, err := kuma.Decode([]byte(text))
-	if err != nil || len(invalid) > 0 {
-		t.Fatalf("decoding %q: %v, %v", text, invalid, err)
+	rs := decodeFaulty(t, text)
+	for _, r := range rs {
+		if len(r.Faults) > 0 {
+			t.Fatalf("decoding %q: %v", text, r.Faults)
+		}
 	}
 	return rs
 }
+
+// decodeFaulty reads a stream of resources that may have faults.
+func decodeFaulty(t *testing.T, text string) []kuma.Resource {
+	t.Helper()
+	rs, invalid := decodeBoth(t, text)
+	if len(invalid) > 0 {
+		t.Fatalf("decoding %q: %v", text, invalid)
+	}
+	return rs
+}
+
+// decodeBoth reads a stream of which some documents are set aside.
+func decodeBoth(t *testing.T, text string) ([]kuma.Resource, []kuma.Invalid) {
+	t.Helper()
+	rs, invalid, err := kuma.Decode([]byte(text))
+	if err != nil {
+		t.Fatalf("decoding %q: %v", text, err)
+	}
+	return rs, invalid
+}
+
+// byValue compares addresses, whose fields are private.
+var byValue = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 
 func TestBothFormsGiveTheSameResources(t *testing.T) {
 	t.Parallel()
@@ -33,7 +59,7 @@ networking:
   address: 10.0.0.1
   inbound:
   - port: 8080
-    tags: {kuma.io/service: web}
+    tags: {kuma.io/service: web, meshvip.io/vip: 240.0.0.9}
   - port: 8081
     state: Ignored
     tags: {kuma.io/service: old}
@@ -41,7 +67,7 @@ networking:
 type: ExternalService
 mesh: payments
 name: bank
-tags: {kuma.io/service: bank}
+tags: {kuma.io/service: bank, meshvip.io/vip: fd00::9}
 networking: {address: "bank.example.org:443", disableHostDNSEntry: true}
 ---
 type: ZoneIngress
@@ -66,7 +92,7 @@ items:
       address: 10.0.0.1
       inbound:
       - port: 8080
-        tags: {kuma.io/service: web}
+        tags: {kuma.io/service: web, meshvip.io/vip: 240.0.0.9}
       - port: 8081
         state: Ignored
         tags: {kuma.io/service: old}
@@ -74,7 +100,7 @@ items:
   kind: ExternalService
   metadata: {name: bank, labels: {kuma.io/mesh: payments}}
   spec:
-    tags: {kuma.io/service: bank}
+    tags: {kuma.io/service: bank, meshvip.io/vip: fd00::9}
     networking: {address: "bank.example.org:443", disableHostDNSEntry: true}
 - apiVersion: kuma.io/v1alpha1
   kind: ZoneIngress
@@ -94,7 +120,7 @@ items:
 	if len(a) != 4 {
 		t.Errorf("%d resources, want 4", len(a))
 	}
-	if d := cmp.Diff(a, b); d != "" {
+	if d := cmp.Diff(a, b, byValue); d != "" {
 		t.Errorf("universal and Kubernetes form differ:\n%s", d)
 	}
 }

@@ -3,12 +3,35 @@ package kuma
 import (
 	"fmt"
 	"math"
+	"net/netip"
 )
 
 // object is a mapping of a document, with the path that errors name.
 type object struct {
 	path string // of this mapping, ending in a dot; empty at the top
 	m    map[string]any
+	// faults are those of the document, which its mappings share.
+	faults *faults
+}
+
+// fault notes that the value at key is passed over, and why.
+func (o object) fault(key string, why error) {
+	o.faults.add(fmt.Errorf("%s%s: %w", o.path, key, why))
+}
+
+// address returns the IP address at key, where there has to be one. What is
+// none is a fault, and the zero Addr.
+func (o object) address(key string) netip.Addr {
+	text, err := o.text(key)
+	if err != nil {
+		o.faults.add(err)
+		return netip.Addr{}
+	}
+	a, err := address(text)
+	if err != nil {
+		o.fault(key, err)
+	}
+	return a
 }
 
 // text returns the string at key, "" where there is none.
@@ -54,9 +77,9 @@ func (o object) port(key string) (uint16, error) {
 func (o object) object(key string) (object, bool, error) {
 	switch v := o.m[key].(type) {
 	case nil:
-		return object{path: o.path + key + "."}, false, nil
+		return object{o.path + key + ".", nil, o.faults}, false, nil
 	case map[string]any:
-		return object{o.path + key + ".", v}, true, nil
+		return object{o.path + key + ".", v, o.faults}, true, nil
 	default:
 		return object{}, false, fmt.Errorf("%s%s: %s where a mapping is expected", o.path, key, describe(v))
 	}
@@ -75,7 +98,7 @@ func (o object) objects(key string) ([]object, error) {
 			if !ok {
 				return nil, fmt.Errorf("%s%s[%d]: %s where a mapping is expected", o.path, key, i, describe(item))
 			}
-			list[i] = object{fmt.Sprintf("%s%s[%d].", o.path, key, i), m}
+			list[i] = object{fmt.Sprintf("%s%s[%d].", o.path, key, i), m, o.faults}
 		}
 		return list, nil
 	default:

@@ -2,6 +2,7 @@ package kuma
 
 import (
 	"cmp"
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -54,6 +55,10 @@ type Resource struct {
 	Line int
 	// Spec is a [Mesh], [Dataplane], [ZoneIngress] or [ExternalService].
 	Spec Spec
+	// Faults are values that are passed over, while all else of the resource
+	// counts. Each error names the field, the value and the remedy. There are
+	// twenty at most, and one that says how many more.
+	Faults []error
 }
 
 // Invalid is a document that reads well but is not a valid resource.
@@ -86,6 +91,9 @@ type Inbound struct {
 	Port    uint16
 	Ignored bool   // its state is Ignored
 	Service string // its service tag, may be empty
+	// Static is the address that its VIP tag asks for; the zero Addr where
+	// there is none, or none that is good.
+	Static netip.Addr
 }
 
 // ZoneIngress lists what another zone makes available.
@@ -100,8 +108,11 @@ type AvailableService struct{ Mesh, Service string }
 // ExternalService is a service outside the mesh.
 type ExternalService struct {
 	Service string // its service tag
-	Host    string // a DNS name or an IP address
-	Port    uint16
+	// Static is the address that its VIP tag asks for, for the service and not
+	// for the host; the zero Addr where there is none, or none that is good.
+	Static netip.Addr
+	Host   string // a DNS name or an IP address
+	Port   uint16
 	// DisableHostDNSEntry says that only the service gets a VIP, not the host.
 	DisableHostDNSEntry bool
 }

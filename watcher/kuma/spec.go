@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -69,7 +70,11 @@ func inbound(o object) (Inbound, error) {
 	if err != nil {
 		return Inbound{}, err
 	}
-	return Inbound{Port: port, Ignored: state == "Ignored", Service: service}, nil
+	in := Inbound{Port: port, Ignored: state == "Ignored", Service: service, Static: staticTag(o)}
+	if in.Static.IsValid() && service == "" && port != noServicePort {
+		o.fault("tags."+vip.StaticTag, fmt.Errorf("%v is asked for, but there is no %s beside it to have it: add that tag, or remove this one", in.Static, vip.ServiceTag))
+	}
+	return in, nil
 }
 
 // serviceTag returns the service among the tags of o, "" where there is none.
@@ -79,6 +84,17 @@ func serviceTag(o object) (string, error) {
 		return "", err
 	}
 	return tags.text(vip.ServiceTag)
+}
+
+// staticTag returns the address that the tags of o ask for, the zero Addr where
+// they ask for none. One that is no good is a fault: the service has its name
+// all the same, with an address of our choice.
+func staticTag(o object) netip.Addr {
+	tags, _, _ := o.object("tags") // serviceTag has told the error
+	if _, asked := tags.m[vip.StaticTag]; !asked {
+		return netip.Addr{}
+	}
+	return tags.address(vip.StaticTag)
 }
 
 func zoneIngress(o object) (Spec, error) {
@@ -143,7 +159,7 @@ func externalService(o object) (Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ExternalService{Service: service, Host: host, Port: port, DisableHostDNSEntry: disabled}, nil
+	return ExternalService{Service: service, Static: staticTag(o), Host: host, Port: port, DisableHostDNSEntry: disabled}, nil
 }
 
 // hostPort reads the address of an ExternalService.
