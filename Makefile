@@ -12,10 +12,13 @@ LDFLAGS := -X main.version=$(VERSION) -X github.com/coredns/coredns/coremain.Git
 # fails where the checkout belongs to somebody else.
 GOBUILD := go build -buildvcs=false -ldflags '$(LDFLAGS)'
 
-# make bench BENCH=Apply, make fuzz FUZZTIME=5m
+# make bench BENCH=Apply, make fuzz FUZZTIME=5m, make test KILLS=20. Setting one
+# holds for "make nightly" too, which has its own otherwise.
 BENCH     ?= .
 BENCHTIME ?= 1s
 FUZZTIME  ?= 30s
+KILLS     ?= 100
+CHECKS    ?= 100
 
 # The packages that share memory between goroutines are tested under the race
 # detector, where there is a C compiler for it; the others need not pay for it.
@@ -23,10 +26,13 @@ RACE       := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(allocator|names|plugin|publish|watcher)(/|$$)')
 PLAIN       = $(filter-out $(CONCURRENT) $(MODULE)/test/interop%,$(shell go list ./...))
 
+# The packages with tests over random input.
+RANDOM_INPUT = $(shell grep -rl --include='*_test.go' pgregory.net/rapid . | xargs -n 1 dirname | sort -u)
+
 # Debian packages with the DNS clients and servers that test/interop talks to.
 INTEROP_PACKAGES := dnsutils knot-dnsutils
 
-.PHONY: help build run test bench lint fuzz interop clean tools
+.PHONY: help build run test nightly bench lint fuzz interop clean tools
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -59,10 +65,18 @@ run: build ## serve examples/resources on 127.0.0.1:1053, and say what to dig
 	@printf '%s\n' "$$TRY"
 	@exec bin/coredns -conf Corefile.example
 
-test: ## run the tests, under the race detector where it counts
+test: ## run the tests, under the race detector where it counts (KILLS=100)
 	@$(if $(RACE),,echo 'no C compiler: testing without the race detector')
 	go test $(RACE) -timeout 20m $(CONCURRENT)
-	go test -timeout 20m $(PLAIN)
+	MESHVIP_KILLS=$(KILLS) go test -timeout 20m $(PLAIN)
+
+nightly: KILLS = 1000
+nightly: CHECKS = 5000
+nightly: FUZZTIME = 10m
+nightly: ## test for hours: KILLS=1000, random input CHECKS=5000 times, FUZZTIME=10m
+	MESHVIP_KILLS=$(KILLS) go test -count=1 -timeout 2h -v -run 'Kill|Point' ./test
+	go test -count=1 -timeout 4h $(RANDOM_INPUT) -rapid.checks=$(CHECKS)
+	$(MAKE) fuzz FUZZTIME=$(FUZZTIME)
 
 bench: ## run the benchmarks (BENCH=regexp, BENCHTIME=1s) and print the ratios
 	@mkdir -p bin
@@ -79,6 +93,7 @@ lint: tools ## check form (gofumpt), vet, staticcheck, and that go.mod is tidy
 	@unformatted="$$(bin/tools/gofumpt -l .)"; if [[ -n $$unformatted ]]; then \
 		printf 'not in form, run bin/tools/gofumpt -w on:\n%s\n' "$$unformatted" >&2; exit 1; fi
 	go vet ./...
+	go vet -tags failpoints ./allocator/failpoint
 	bin/tools/staticcheck ./...
 	go mod tidy -diff
 	cd tools && go mod tidy -diff

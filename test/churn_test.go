@@ -25,6 +25,7 @@ type churn struct {
 	away  bool               // the mesh "beta" is not declared
 	first int                // the first of the names in use
 
+	lists listings // of all files
 	// newest are the services that came into use last.
 	newest atomic.Pointer[[]string]
 }
@@ -57,14 +58,18 @@ func churnService(i int) string {
 }
 
 // newChurn lays out the files at a site.
-func newChurn(t testing.TB, p *site, seed uint64) *churn {
-	c := &churn{t: t, p: p, rnd: rand.New(rand.NewPCG(seed, 1)), files: make(map[string]churned)}
+func newChurn(t testing.TB, p *site, seed uint64, clock *uptime) *churn {
+	c := &churn{
+		t: t, p: p, rnd: rand.New(rand.NewPCG(seed, 1)), files: make(map[string]churned),
+		lists: listings{clock: clock},
+	}
 	write(t, p.resources, "alpha.yaml", "type: Mesh\nname: alpha\n")
 	write(t, p.resources, "beta.yaml", "type: Mesh\nname: beta\n")
 	write(t, p.resources, "fixed.yaml", dataplane("default", "fixed", fixedServices...))
 	for i := range churnFiles {
 		c.rewrite(i, c.pick(), true)
 	}
+	c.lists.set(c.listed(), nil)
 	return c
 }
 
@@ -111,11 +116,15 @@ func (c *churn) change() {
 	defer c.mu.Unlock()
 	i := c.rnd.IntN(churnFiles)
 	name := fmt.Sprintf("file-%02d.yaml", i)
+	var torn []string // services of a file that stood there cut short
+	defer func() { c.lists.set(c.listed(), torn) }()
 	switch n := c.rnd.IntN(20); {
 	case n < 10:
 		c.rewrite(i, c.pick(), true)
 	case n < 14:
+		torn = c.files[name].services
 		c.rewrite(i, c.pick(), false)
+		torn = slices.Concat(torn, c.files[name].services)
 	case n < 17 && len(c.files[name].services) > 0: // one service less
 		c.rewrite(i, slices.Delete(slices.Clone(c.files[name].services), 0, 1), true)
 		if len(c.files[name].services) == 0 {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
-	"github.com/meshvip/coredns-meshvip/vip"
 )
 
 // kills is how often the server is killed: MESHVIP_KILLS, or else 100, or 20
@@ -30,79 +28,203 @@ func kills(t testing.TB) int {
 	return 100
 }
 
-func TestNoAddressMovesOverAHundredKills(t *testing.T) {
-	t.Parallel()
-	total := kills(t)
-	m, last := killing(t, total, "pool 240.0.0.0/8", true)
-	if len(m.addrs) < total || last.Meta.Revision < uint64(total) {
-		t.Errorf("only %d names and %d commits: this has tested little", len(m.addrs), last.Meta.Revision)
-	}
-}
-
-func TestAFullPoolGivesNothingTwiceOverKills(t *testing.T) {
-	t.Parallel()
-	total := max(10, kills(t)/4)
-	_, last := killing(t, total, "pool 240.0.0.0/26", false)
-	waiting := slices.ContainsFunc(last.Rows, func(r *vip.Row) bool { return len(r.Addrs()) == 0 })
-	if len(last.Addrs) != 62 || !waiting {
-		t.Errorf("%d of 62 addresses were given, and somebody waits: %t", len(last.Addrs), waiting)
-	}
-}
-
 // killing kills a server again and again while files change and clients ask,
-// and checks each time what it left. There is always an address left for a new
-// name if the pool is roomy. It returns what the clients were told, and what the
-// last server left.
-func killing(t *testing.T, total int, pool string, roomy bool) (*memory, allocator.State) {
-	p := newSite(t)
-	seed := uint64(time.Now().UnixNano())
-	rnd := rand.New(rand.NewPCG(seed, 3))
-	c := newChurn(t, p, seed)
-	m := newMemory(t)
-	stop := make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	var background sync.WaitGroup
-	background.Go(func() { c.run(stop) })
-	// One that knows only where the servers are to be.
-	client := &server{t: t, addr: "127.0.0.1:" + p.port}
-	for i := range 2 {
-		background.Go(func() { m.ask(ctx, client, c, seed+uint64(i)) })
+// and checks each time what it left.
+type killing struct {
+	t        testing.TB
+	p        *site
+	lines    []string // of the Corefile
+	cooldown time.Duration
+	// roomy: there is always an address left for a new name, and no cooldown is
+	// ever over.
+	roomy bool
+
+	seed   uint64
+	rnd    *rand.Rand
+	clock  *uptime
+	c      *churn
+	m      *memory
+	left   allocator.State // by the server that was killed last
+	reused int
+	points []string       // in the order in which servers are to die at them
+	died   map[string]int // how often they did
+	killed int            // how often a server was to, and was killed instead
+}
+
+func newKilling(t testing.TB, pool string, cooldown time.Duration, roomy bool) *killing {
+	k := &killing{
+		t: t, p: newSite(t), cooldown: cooldown, roomy: roomy,
+		lines: []string{"pool " + pool, "cooldown " + cooldown.String(), "ttl 1", "max_release 100%"},
+		seed:  uint64(time.Now().UnixNano()), clock: new(uptime),
+		points: failpoints(t), died: make(map[string]int),
 	}
-	defer background.Wait()
-	defer close(stop)
+	if v := os.Getenv("MESHVIP_SEED"); v != "" {
+		var err error
+		if k.seed, err = strconv.ParseUint(v, 10, 64); err != nil {
+			t.Fatalf("MESHVIP_SEED=%s: %v", v, err)
+		}
+	}
+	k.rnd = rand.New(rand.NewPCG(k.seed, 3))
+	k.c = newChurn(t, k.p, k.seed, k.clock)
+	k.m = newMemory(t, cooldown, k.clock, &k.c.lists)
+	k.rnd.Shuffle(len(k.points), func(i, j int) { k.points[i], k.points[j] = k.points[j], k.points[i] })
+	return k
+}
+
+// run kills so many times, and then sees that the last server has got over it.
+func (k *killing) run(total int) {
+	stop := make(chan struct{})
+	ctx, cancel := context.WithCancel(k.t.Context())
+	var changes, clients sync.WaitGroup
+	changes.Go(func() { k.c.run(stop) })
+	// One that knows only where the servers are to be.
+	client := &server{t: k.t, addr: "127.0.0.1:" + k.p.port}
+	for i := range 2 {
+		clients.Go(func() { k.m.ask(ctx, client, k.c, k.seed+uint64(i)) })
+	}
+	defer clients.Wait()
 	defer cancel()
 
-	launch := func() *server { return p.launch(pool, "max_release 100%") }
-	var last allocator.State
-	for n := 0; n < total && !t.Failed(); n++ {
+	for n := 0; n < total && !k.t.Failed(); n++ {
+		k.clock.up()
 		var s *server
-		if n%4 == 3 {
-			// Somewhere in its start.
-			s = launch()
-			<-time.After(time.Duration(rnd.IntN(120)) * time.Millisecond)
-		} else {
-			// Changes rest until it is seen that everything is as it was.
-			c.mu.Lock()
-			s = launch()
-			m.restarted(s, last, c.listed(), roomy)
-			c.mu.Unlock()
-			<-time.After(time.Duration(rnd.IntN(400)) * time.Millisecond)
-			if n%2 == 0 && roomy {
-				m.heardNews()
-			}
+		switch n % 4 {
+		case 0, 2:
+			s = k.atPoint(n / 2)
+		case 1:
+			s = k.atRandom(n%8 == 1 && k.roomy)
+		case 3:
+			s = k.inItsStart()
 		}
-		s.kill()
-		last = verify(t, p.store)
-		m.durable(last)
-		m.published(p)
+		k.clock.down()
+		k.check()
+		s.fine = !k.t.Failed()
 	}
-	if t.Failed() {
-		t.Logf("seed %d", seed)
+	close(stop)
+	changes.Wait()
+	if !k.t.Failed() {
+		k.settled()
 	}
-	names, heard, negated := m.sum()
-	t.Logf("%d kills; %d names, %d answers told, %d denied; revision %d, %d entries, %d addresses",
-		total, names, heard, negated, last.Meta.Revision, len(last.Rows), len(last.Addrs))
-	return m, last
+	k.report(total)
+}
+
+// atPoint lets a server die at a point: at each the first time that it comes
+// there, and then at some time, at once or after clients had time to hear what is
+// not true yet.
+func (k *killing) atPoint(n int) *server {
+	point, hit := k.points[n%len(k.points)], 1
+	if n >= len(k.points) {
+		hit += k.rnd.IntN(6)
+	}
+	pause := time.Duration(k.rnd.IntN(2)*k.rnd.IntN(50)) * time.Millisecond
+	s := k.p.launchMortal(point, hit, pause, k.lines...)
+	switch died := s.dies(3 * time.Second); died {
+	case point:
+		k.died[point]++
+	case "":
+		k.killed++
+	default:
+		k.t.Errorf("the server died at %q, want %q", died, point)
+	}
+	return s
+}
+
+// atRandom sees that everything is as it was, while changes rest, and kills the
+// server some time after, or as soon as it tells something new: if that can be
+// before it is durable, this shows it.
+func (k *killing) atRandom(news bool) *server {
+	k.c.mu.Lock()
+	s := k.p.launch(k.lines...)
+	listed := k.c.listed()
+	k.m.restarted(s, k.left, listed)
+	if k.roomy {
+		for _, name := range listed {
+			k.m.resolves(s, name)
+		}
+	}
+	k.c.mu.Unlock()
+	<-time.After(time.Duration(k.rnd.IntN(400)) * time.Millisecond)
+	if news {
+		k.m.heardNews()
+	}
+	s.kill()
+	return s
+}
+
+// inItsStart kills a server before it does much.
+func (k *killing) inItsStart() *server {
+	s := k.p.launch(k.lines...)
+	<-time.After(time.Duration(k.rnd.IntN(120)) * time.Millisecond)
+	s.kill()
+	return s
+}
+
+// check looks at what the last server left.
+func (k *killing) check() {
+	left := verify(k.t, k.p.store)
+	k.m.durable(left)
+	k.reused += k.m.passed(k.left, left)
+	k.left = left
+	if k.roomy {
+		k.m.published(k.p)
+	}
+}
+
+// settled sees that a server which is left alone serves what is listed.
+func (k *killing) settled() {
+	k.clock.up()
+	s := k.p.start(k.lines...)
+	listed := k.c.listed()
+	k.m.restarted(s, k.left, listed)
+	if k.roomy {
+		for _, name := range listed {
+			k.m.resolves(s, name)
+		}
+	}
+	s.kill()
+	k.clock.down()
+	k.check()
+}
+
+// report says what was tested.
+func (k *killing) report(total int) {
+	if k.t.Failed() {
+		k.t.Logf("MESHVIP_SEED=%d", k.seed)
+		return
+	}
+	k.m.mu.Lock()
+	defer k.m.mu.Unlock()
+	k.t.Logf("%d kills, %d missed their point; %d names, %d answers told, %d denied; revision %d, %d entries, %d addresses; %d changed hands, %d seen by clients",
+		total, k.killed, len(k.m.addrs), k.m.heard, k.m.negated,
+		k.left.Meta.Revision, len(k.left.Rows), len(k.left.Addrs), k.reused, k.m.reused)
+	for _, point := range k.points {
+		if k.died[point] == 0 && total/2 >= len(k.points) {
+			k.t.Errorf("no server died at the point %q", point)
+		}
+	}
+}
+
+func TestNoAddressIsGivenTwiceOverAHundredKills(t *testing.T) {
+	t.Parallel()
+	total := kills(t)
+	k := newKilling(t, "240.0.0.0/26", 2*time.Second, false)
+	k.run(total)
+	if k.reused < total/10 || len(k.m.addrs) < total/2 || k.left.Meta.Revision < uint64(total/2) {
+		t.Errorf("%d addresses reused, %d names, %d commits: this has tested little", k.reused, len(k.m.addrs), k.left.Meta.Revision)
+	}
+}
+
+func TestNoAddressMovesOverKills(t *testing.T) {
+	t.Parallel()
+	total := max(10, kills(t)/2)
+	k := newKilling(t, "240.0.0.0/8", 24*time.Hour, true)
+	k.run(total)
+	if len(k.m.addrs) < total/2 || k.left.Meta.Revision < uint64(total/2) {
+		t.Errorf("%d names, %d commits: this has tested little", len(k.m.addrs), k.left.Meta.Revision)
+	}
+	if k.reused > 0 {
+		t.Errorf("%d addresses have changed hands", k.reused)
+	}
 }
 
 func TestAKillDuringTheFirstStartLeavesNoStoreOrAWholeOne(t *testing.T) {

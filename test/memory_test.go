@@ -1,10 +1,7 @@
 package test
 
 import (
-	"context"
-	"math/rand/v2"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,51 +9,82 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/publish"
-	"github.com/miekg/dns"
+	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// giveUp is when a client thinks that the server was killed with its question.
-const giveUp = 100 * time.Millisecond
-
-// memory is what clients were ever told: for as long as no cooldown is over, a
-// name has one address and an address one name, whatever happens in between.
+// memory is what clients were ever told. A name has one address and an address
+// one name, whatever happens in between, until a cooldown is over; and a name
+// that is listed throughout has its address for ever.
 type memory struct {
-	t testing.TB
+	t        testing.TB
+	clock    *uptime
+	cooldown time.Duration
+	lists    *listings
 
 	mu      sync.Mutex
-	addrs   answers               // by name, in the dotted spelling
-	names   map[netip.Addr]string // the other way
-	serial  uint32                // the greatest that was seen
-	heard   int                   // answers with an address or a name
-	negated int                   // answers without
+	addrs   map[string]told     // what was told last, by name in the dotted spelling
+	names   map[netip.Addr]told // the other way
+	serial  uint32              // the greatest that was seen
+	heard   int                 // answers with an address or a name
+	negated int                 // answers without
+	reused  int                 // addresses that were seen to go to another name
 
 	news chan struct{} // gets something when a name is told of for the first time
 }
 
-func newMemory(t testing.TB) *memory {
-	return &memory{t: t, addrs: make(answers), names: make(map[netip.Addr]string), news: make(chan struct{}, 1)}
+// told is one answer. It was true at some moment between from, when the
+// question was asked, and to, when the answer was there.
+type told struct {
+	name     string
+	addr     netip.Addr
+	from, to time.Duration // by the clock of servers
 }
 
-// told notes that somebody said of a name that it has addr.
-func (m *memory) told(name string, addr netip.Addr) {
+func newMemory(t testing.TB, cooldown time.Duration, clock *uptime, lists *listings) *memory {
+	return &memory{
+		t: t, clock: clock, cooldown: cooldown, lists: lists,
+		addrs: make(map[string]told), names: make(map[netip.Addr]told), news: make(chan struct{}, 1),
+	}
+}
+
+// told notes that somebody said of a name that it has addr, who was asked at
+// from.
+func (m *memory) told(name string, addr netip.Addr, from time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.heard++
-	name = dotted(name)
-	was, ok := m.addrs[name]
-	switch {
-	case !ok:
+	now := told{dotted(name), addr, from, m.clock.now()}
+	was, known := m.addrs[now.name]
+	if !known {
 		select {
 		case m.news <- struct{}{}:
 		default:
 		}
-	case was != addr:
-		m.t.Errorf("%s has moved from %v to %v", name, was, addr)
 	}
-	if was, ok := m.names[addr]; ok && was != name {
-		m.t.Errorf("%v was given to %s and then to %s", addr, was, name)
+	if known && was.addr != addr {
+		m.apart(was, now, "one name, two addresses")
+		if m.lists.throughout(now.name, min(was.from, from)) {
+			m.t.Errorf("%s, listed throughout, has moved: %+v, %+v", name, was, now)
+		}
 	}
-	m.addrs[name], m.names[addr] = addr, name
+	if owned, ok := m.names[addr]; ok && owned.name != now.name {
+		m.apart(owned, now, "one address, two names")
+		m.reused++
+	}
+	// Answers may come in another order than they were given.
+	if was.from <= from {
+		m.addrs[now.name] = now
+	}
+	if m.names[addr].from <= from {
+		m.names[addr] = now
+	}
+}
+
+// apart checks that a cooldown may have passed between two answers.
+func (m *memory) apart(a, b told, what string) {
+	if max(a.to-b.from, b.to-a.from) < m.cooldown {
+		m.t.Errorf("%s within the cooldown of %v: %+v, %+v", what, m.cooldown, a, b)
+	}
 }
 
 // knows reports whether somebody told of an address of the service.
@@ -105,105 +133,40 @@ func (m *memory) heardNews() {
 	}
 }
 
-// sum returns how many names are known, and how many answers there were.
-func (m *memory) sum() (names, heard, negated int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.addrs), m.heard, m.negated
-}
-
 // dotted returns the name of a service, in the spelling of PTRs.
 func dotted(service string) string { return strings.ReplaceAll(service, "_", ".") }
 
-// ask asks all kinds of questions without end until ctx is done, of a server
-// that may not be there: mostly for the services that came into use just now.
-func (m *memory) ask(ctx context.Context, s *server, c *churn, seed uint64) {
-	rnd := rand.New(rand.NewPCG(seed, 2))
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		services, fixed := *c.newest.Load(), false
-		switch n % 8 {
-		case 0:
-			before := m.latest()
-			if r, err := s.queryWithin(giveUp, "mesh", dns.TypeSOA); err == nil && len(r.Answer) == 1 {
-				m.said(before, r.Answer[0].(*dns.SOA).Serial)
-			}
-			continue
-		case 1:
-			services, fixed = fixedServices, true
-		case 2:
-			services = m.some()
-		}
-		service := services[rnd.IntN(len(services))]
-		if n%2 == 0 {
-			service = dotted(service)
-		}
-		m.askBoth(s, service, fixed)
-	}
-}
-
-// some returns some of the names that are known.
-func (m *memory) some() []string {
+// durable checks that a store which a killed server left has what was told last
+// of every name, unless a cooldown has passed since.
+func (m *memory) durable(left allocator.State) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	names := slices.Clone(fixedServices)
-	for name := range m.addrs { // in random order
-		if names = append(names, name); len(names) == 20 {
-			break
-		}
+	// The serial 0 of a new table is shown as 1.
+	if max(left.Meta.Serial, 1) < m.serial {
+		m.t.Errorf("the store has the serial %d, and %d was told", left.Meta.Serial, m.serial)
 	}
-	return names
-}
-
-// askBoth asks for the address of a service and for the name of that address.
-// fixed says that there always is one, once it was told.
-func (m *memory) askBoth(s *server, service string, fixed bool) {
-	known := m.knows(service)
-	r, err := s.queryWithin(giveUp, service+".mesh", dns.TypeA)
-	if err != nil {
-		return // killed, or not there yet
-	}
-	if len(r.Answer) == 0 {
-		m.denied()
-		if fixed && known {
-			m.t.Errorf("%s, listed throughout, was answered with %s", service, dns.RcodeToString[r.Rcode])
-		}
-		return
-	}
-	addr, _ := netip.AddrFromSlice(r.Answer[0].(*dns.A).A.To4())
-	m.told(service, addr)
-	rev, _ := dns.ReverseAddr(addr.String())
-	if r, err = s.queryWithin(giveUp, rev, dns.TypePTR); err == nil && len(r.Answer) == 1 {
-		m.told(strings.TrimSuffix(r.Answer[0].(*dns.PTR).Ptr, ".mesh."), addr)
-	}
-}
-
-// durable checks that a store which a killed server left has everything that
-// was ever told.
-func (m *memory) durable(state allocator.State) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if state.Meta.Serial < m.serial {
-		m.t.Errorf("the store has the serial %d, and %d was told", state.Meta.Serial, m.serial)
-	}
-	owners := make(map[netip.Addr]string, len(state.Addrs))
-	for _, h := range state.Addrs {
+	owners := make(map[netip.Addr]string, len(left.Addrs))
+	for _, h := range left.Addrs {
 		owners[h.Addr] = dotted(h.Owner.Name)
 	}
-	for name, addr := range m.addrs {
-		if owners[addr] != name {
-			m.t.Errorf("%s was told to have %v, which in the store is %q's", name, addr, owners[addr])
+	rows := make(map[string]netip.Addr, len(left.Rows))
+	for _, r := range left.Rows {
+		rows[dotted(r.Entry.Name)] = r.V4
+	}
+	for name, last := range m.addrs {
+		has, owner := rows[name], owners[last.addr]
+		switch {
+		case owner == name && (!has.IsValid() || has == last.addr):
+		case owner == name:
+			m.t.Errorf("the store gives %s the address %v, and keeps for it what was told: %+v", name, has, last)
+		case m.clock.now()-last.from < m.cooldown || m.lists.throughout(name, last.from):
+			m.t.Errorf("the store has given to %q what was told of %s: %+v", owner, name, last)
 		}
 	}
 }
 
-// published checks that what the proxies were told agrees.
+// published checks that what the proxies were told agrees. It is for when no
+// cooldown is ever over: files may be as old as they like.
 func (m *memory) published(p *site) {
 	dir, err := publish.Open(p.published)
 	if err != nil {
@@ -217,34 +180,36 @@ func (m *memory) published(p *site) {
 	for _, rows := range tables {
 		for _, r := range rows {
 			if r.V4.IsValid() {
-				m.told(r.Entry.Name, r.V4)
+				m.told(r.Entry.Name, r.V4, 0)
 			}
 		}
 	}
 }
 
-// restarted checks that a server which has just been started answers the table
-// that its predecessor left, and then everything that is listed, each name with
-// the address that it always had. Nothing changes meanwhile. Names that never had
-// one get one if the pool is roomy.
-func (m *memory) restarted(s *server, left allocator.State, listed []string, roomy bool) {
-	s.servesOther()
-	for _, r := range left.Rows {
-		name := r.Entry.Name
-		if addr := s.addr4(name + ".mesh"); addr.IsValid() {
-			m.told(name, addr)
-		} else if len(r.Addrs()) > 0 && slices.Contains(listed, name) {
-			m.t.Errorf("%s is in the table and listed, and is not answered after a restart", name)
+// passed checks what became of the table between two kills, on its own clock:
+// an address that somebody had then may be another's only after the cooldown. It
+// returns how many have changed hands.
+func (m *memory) passed(was, now allocator.State) (reused int) {
+	if now.Meta.Clock < was.Meta.Clock || now.Meta.Revision < was.Meta.Revision || now.Meta.Serial < was.Meta.Serial {
+		m.t.Errorf("the table went back from %+v to %+v", was.Meta, now.Meta)
+	}
+	owners := make(map[netip.Addr]vip.Key, len(now.Addrs))
+	for _, h := range now.Addrs {
+		owners[h.Addr] = h.Owner
+	}
+	for _, h := range was.Addrs {
+		owner, ok := owners[h.Addr]
+		if ok && owner == h.Owner {
+			continue
+		}
+		reused++
+		released := was.Meta.Clock // at the earliest
+		if h.Released {
+			released = h.At
+		}
+		if passed := now.Meta.Clock - released; !ok || passed < m.cooldown {
+			m.t.Errorf("%v of %v has gone to %v after at most %v", h.Addr, h.Owner, owner, passed)
 		}
 	}
-	for _, name := range listed {
-		if roomy || m.knows(name) {
-			m.told(name, s.resolves(name+".mesh"))
-		}
-	}
-	for _, name := range m.some() {
-		if addr := s.addr4(name + ".mesh"); addr.IsValid() {
-			m.told(name, addr)
-		}
-	}
+	return reused
 }

@@ -32,35 +32,42 @@ var top = func() string {
 	return filepath.Dir(filepath.Dir(file))
 }()
 
-// binary builds cmd/coredns once for all tests, under the race detector if
-// MESHVIP_TEST_RACE is set.
-var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "meshvip-test")
-	if err != nil {
-		return "", err
-	}
-	buildDir = dir
-	path := filepath.Join(dir, "coredns")
-	args := []string{"build", "-buildvcs=false"}
-	if os.Getenv("MESHVIP_TEST_RACE") != "" {
-		args = append(args, "-race")
-	}
-	cmd := exec.Command("go", append(args, "-o", path, "./cmd/coredns")...)
-	cmd.Dir = top
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building cmd/coredns: %w\n%s", err, out)
-	}
-	return path, nil
-})
+// Builds of cmd/coredns: as it is released, and one that dies at failpoints.
+var (
+	binary = build("")
+	mortal = build("failpoints")
+)
 
-// buildDir is what binary made, for TestMain to remove.
+// build returns a function that builds cmd/coredns with a build tag, once for
+// all tests, under the race detector if MESHVIP_TEST_RACE is set. It returns the
+// path.
+func build(tag string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(buildDir, "coredns"+tag)
+		args := []string{"build", "-buildvcs=false", "-tags", tag, "-o", path}
+		if os.Getenv("MESHVIP_TEST_RACE") != "" {
+			args = append(args, "-race")
+		}
+		cmd := exec.Command("go", append(args, "./cmd/coredns")...)
+		cmd.Dir = top
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("building cmd/coredns: %w\n%s", err, out)
+		}
+		return path, nil
+	})
+}
+
+// buildDir is where builds go.
 var buildDir string
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if buildDir != "" {
-		os.RemoveAll(buildDir)
+	var err error
+	if buildDir, err = os.MkdirTemp("", "meshvip-test"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	code := m.Run()
+	os.RemoveAll(buildDir)
 	os.Exit(code)
 }
 
@@ -75,6 +82,8 @@ type server struct {
 	// ready and metrics are where the plugins of these names listen, "" where
 	// the Corefile does not have them.
 	ready, metrics string
+	// fine: what it printed need not be shown if the test fails.
+	fine bool
 }
 
 // syncBuffer is a buffer that a process writes and a test reads.
@@ -127,7 +136,13 @@ func freePort(t testing.TB) string {
 // lets it answer.
 func launch(t testing.TB, dir, corefile, addr string) *server {
 	t.Helper()
-	bin, err := binary()
+	return launchBuild(t, binary, dir, corefile, addr)
+}
+
+// launchBuild is launch for some build, with env added to the environment.
+func launchBuild(t testing.TB, build func() (string, error), dir, corefile, addr string, env ...string) *server {
+	t.Helper()
+	bin, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,6 +152,7 @@ func launch(t testing.TB, dir, corefile, addr string) *server {
 	s := &server{t: t, addr: addr, log: new(syncBuffer), done: make(chan struct{})}
 	s.cmd = exec.Command(bin, "-conf", "Corefile")
 	s.cmd.Dir = dir
+	s.cmd.Env = append(os.Environ(), env...)
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -152,7 +168,7 @@ func launch(t testing.TB, dir, corefile, addr string) *server {
 				t.Errorf("the server printed %q", bad)
 			}
 		}
-		if t.Failed() {
+		if t.Failed() && !s.fine {
 			t.Logf("the server printed:\n%s", tail(s.log.String(), 60))
 		}
 	})

@@ -100,7 +100,13 @@ other.test:%s {
 // launch starts a server on the site and waits for nothing.
 func (p *site) launch(lines ...string) *server {
 	p.t.Helper()
-	s := launch(p.t, p.dir, p.corefile(lines...), "127.0.0.1:"+p.port)
+	return p.launchBuild(binary, nil, lines...)
+}
+
+// launchBuild is launch for some build, with env added to the environment.
+func (p *site) launchBuild(build func() (string, error), env []string, lines ...string) *server {
+	p.t.Helper()
+	s := launchBuild(p.t, build, p.dir, p.corefile(lines...), "127.0.0.1:"+p.port, env...)
 	s.ready, s.metrics = p.ready, p.metrics
 	return s
 }

@@ -8,7 +8,12 @@
 // in the environment makes the N-th hit of NAME kill the process by SIGKILL on
 // the spot: nothing deferred runs and nothing is flushed. It writes the line
 // "failpoint NAME" to standard error before, so that a test can tell this death
-// from others.
+// from others. With
+//
+//	MESHVIP_FAILPOINT=NAME:N:DURATION
+//
+// it stands still there that long before it dies, while all else goes on: what
+// is answered meanwhile must be true after the death.
 //
 // # The points
 //
