@@ -7,14 +7,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 	"pgregory.net/rapid"
 )
 
-// byValue compares addresses, whose fields are private.
-var byValue = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
+// byValue compares addresses, whose fields are private, and lists by what they
+// hold.
+var byValue = cmp.Options{cmp.Comparer(func(a, b netip.Addr) bool { return a == b }), cmpopts.EquateEmpty()}
 
 // table is what each mesh lists, as a receiver of batches keeps it.
 type table map[string]map[vip.Key]vip.Request
@@ -131,6 +133,20 @@ func merged(ts []*vip.Terms) *vip.Terms {
 			all.Static = append(all.Static, smallest)
 		}
 	}
+	slices.SortFunc(ts, kuma.CompareTerms)
+	for _, t := range ts {
+		for _, a := range t.Given {
+			if !slices.Contains(all.Given, a) {
+				all.Given = append(all.Given, a)
+			}
+		}
+		for _, h := range t.Hostnames {
+			if !slices.ContainsFunc(all.Hostnames, func(g string) bool { return strings.EqualFold(g, h) }) {
+				all.Hostnames = append(all.Hostnames, h)
+			}
+		}
+	}
+	slices.SortFunc(all.Given, netip.Addr.Compare)
 	return all
 }
 
@@ -139,7 +155,7 @@ var anyResource = rapid.Custom(func(t *rapid.T) watcher.Resource {
 	mesh := rapid.SampledFrom([]string{"default", "m", "n"}).Draw(t, "mesh")
 	name := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "name")
 	service := rapid.SampledFrom([]string{"a", "A", "b", "c"})
-	switch rapid.IntRange(0, 3).Draw(t, "type") {
+	switch rapid.IntRange(0, 4).Draw(t, "type") {
 	case 0:
 		return meshNamed(mesh)
 	case 1:
@@ -152,6 +168,17 @@ var anyResource = rapid.Custom(func(t *rapid.T) watcher.Resource {
 		return resource(kuma.TypeZoneIngress, "", name, kuma.ZoneIngress{Zone: "east", Available: []kuma.AvailableService{
 			{Mesh: mesh, Service: service.Draw(t, "service")}, {Mesh: "m", Service: service.Draw(t, "other")},
 		}})
+	case 3:
+		d := kuma.Destination{Kind: rapid.SampledFrom([]vip.Kind{vip.MeshService, vip.MeshExternalService, vip.MeshMultiZoneService}).Draw(t, "kind")}
+		d.Ports = rapid.SampledFrom([][]uint16{nil, {80}, {80, 81}}).Draw(t, "ports")
+		d.Hostnames = rapid.SampledFrom([][]string{nil, {"a.b"}, {"c.d", "A.B"}}).Draw(t, "hostnames")
+		for _, a := range rapid.SampledFrom([][]string{nil, {"241.0.0.1"}, {"10.0.0.1", "241.0.0.1", "fd00::1"}}).Draw(t, "given") {
+			d.Given = append(d.Given, netip.MustParseAddr(a))
+		}
+		if rapid.Bool().Draw(t, "upper") { // one key, then, with two resources
+			name = strings.ToUpper(name)
+		}
+		return resource(d.Kind.String(), mesh, name, d)
 	default:
 		return resource(kuma.TypeExternalService, mesh, name, kuma.ExternalService{
 			Service: service.Draw(t, "service"),

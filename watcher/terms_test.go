@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 	"pgregory.net/rapid"
@@ -83,4 +84,65 @@ func TestStaticAddressesOfAMeshThatIsNotDeclaredWait(t *testing.T) {
 	wantProblems(t, d, `Dataplane "p" of mesh "m" asks for the address 240.0.0.9`)
 	d.Put("m", nil)
 	wantChanges(t, d, "m: gone")
+}
+
+// told is a MeshService with these given addresses and hostnames.
+func told(mesh, name string, given, hostnames []string) watcher.Resource {
+	d := kuma.Destination{Kind: vip.MeshService, Ports: []uint16{80}, Hostnames: hostnames}
+	for _, a := range given {
+		d.Given = append(d.Given, netip.MustParseAddr(a))
+	}
+	return resource(kuma.TypeMeshService, mesh, name, d)
+}
+
+func TestDestinationsOfTwoMeshesAreTwoEntries(t *testing.T) {
+	t.Parallel()
+	d := watcher.NewDesired()
+	d.Put("a", []watcher.Resource{
+		told("m", "backend", []string{"241.0.0.4"}, []string{"backend.svc.mesh.local"}),
+		told("default", "backend", []string{"241.0.0.1"}, []string{"backend.svc.mesh.local"}),
+		proxy("default", "p", "backend"),
+	})
+	wantChanges(t, d, "default: +0:backend +3:default/backend/80><241.0.0.1~backend.svc.mesh.local")
+	wantProblems(t, d, "the mesh is not declared")
+	d.Put("m", []watcher.Resource{meshNamed("m")})
+	wantChanges(t, d, "m: +3:m/backend/80><241.0.0.4~backend.svc.mesh.local")
+	wantProblems(t, d)
+	d.Put("m", nil)
+	wantChanges(t, d, "m: gone")
+	d.Put("a", nil)
+	wantChanges(t, d, "default: -0:backend -3:default/backend")
+}
+
+func TestWhatKumaSaysOfADestinationAloneIsAChange(t *testing.T) {
+	t.Parallel()
+	d := watcher.NewDesired()
+	put := func(given, hostnames []string) {
+		d.Put("a", []watcher.Resource{told("default", "b", given, hostnames)})
+	}
+	put(nil, nil)
+	wantChanges(t, d, "default: +3:default/b/80>")
+	put(nil, []string{"b.local"})
+	wantChanges(t, d, "default: +3:default/b/80>~b.local")
+	put([]string{"241.0.0.1"}, []string{"b.local"})
+	wantChanges(t, d, "default: +3:default/b/80><241.0.0.1~b.local")
+	put([]string{"241.0.0.1"}, []string{"b.local"})
+	wantChanges(t, d, "")
+	put([]string{"241.0.0.1"}, []string{"z.local", "b.local"})
+	wantChanges(t, d, "default: +3:default/b/80><241.0.0.1~z.local~b.local")
+	put([]string{"241.0.0.1"}, []string{"b.local", "z.local"}) // another is shown first
+	wantChanges(t, d, "default: +3:default/b/80><241.0.0.1~b.local~z.local")
+	put(nil, nil)
+	wantChanges(t, d, "default: +3:default/b/80>")
+	wantProblems(t, d)
+}
+
+func TestDestinationsThatDifferInCaseAreOneEntryWithAllThatTheyHave(t *testing.T) {
+	t.Parallel()
+	d := watcher.NewDesired()
+	d.Put("a", []watcher.Resource{
+		told("default", "web", []string{"10.0.0.1", "241.0.0.1"}, []string{"b.local", "a.local"}),
+		told("default", "WEB", []string{"241.0.0.1", "fd00::1"}, []string{"A.local", "c.local"}),
+	})
+	wantChanges(t, d, "default: +3:default/WEB/80>/80><10.0.0.1<241.0.0.1<fd00::1~b.local~a.local~c.local")
 }

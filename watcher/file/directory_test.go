@@ -324,3 +324,19 @@ func TestABadVIPTagAtTheStartLeavesNothingUnknown(t *testing.T) {
 		t.Errorf("status %+v", s)
 	}
 }
+
+func TestAMeshServiceIsFollowed(t *testing.T) {
+	t.Parallel()
+	r := started(t, map[string]string{"/d/a.yaml": told("a", "{ip: 241.0.0.1}"), "/d/b.yaml": dp("b", "y")})
+	r.want("", "0:y 3:default/a<241.0.0.1~a.local")
+	r.write("/d/a.yaml", told("a", "{ip: 241.0.0.2}, {ip: bad}")).want("delta", "0:y 3:default/a<241.0.0.2~a.local")
+	r.problems(`MeshService "a" of mesh "default": status.vips[1].ip: "bad" is no IP address`)
+	r.write("/d/a.yaml", told("a", "241.0.0.3")).want("", "0:y 3:default/a<241.0.0.2~a.local")
+	r.problems(`status.vips[0]: the text "241.0.0.3" where a mapping is expected (its last good version stays)`)
+	r.write("/d/a.yaml", "mesh: m\n"+told("a", "")+"---\ntype: Mesh\nname: m\n").want("delta", "0:y m/ m/3:m/a~a.local")
+	r.write("/d/a.yaml", "mesh: m\n"+told("a", "")).want("delta", "0:y")
+	r.problems("mesh m: the mesh is not declared")
+	r.write("/d/a.yaml", "type: MeshService\nname: a\nspec: {}\n").want("delta", "0:y 3:default/a")
+	r.problems() // that nothing answers to it is normal in a file
+	r.remove("/d/a.yaml").after(time.Minute).want("delta", "0:y")
+}

@@ -102,6 +102,11 @@ func TestAnyHistoryEndsInWhatAFreshReadingGives(t *testing.T) {
 						continue
 					}
 					name := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "name")
+					if rapid.IntRange(0, 3).Draw(t, "newer") == 0 {
+						vips := rapid.SampledFrom([]string{"", "{ip: 241.0.0.1}", "{ip: 241.0.0.2}, {ip: x}"}).Draw(t, "vips")
+						docs = append(docs, "mesh: '"+mesh+"'\n"+told(name, vips))
+						continue
+					}
 					services := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "B", "b", "c"}), 1, 2).Draw(t, "services")
 					doc := dp(name, services...)
 					if addr := rapid.SampledFrom([]string{"", "240.0.0.9", "240.0.0.10", "fd00::9", "web"}).Draw(t, "address"); addr != "" {

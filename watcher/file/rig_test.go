@@ -27,6 +27,12 @@ func pinned(name, service, addr string) string {
 	return dp(name) + "  - {port: 80, tags: {kuma.io/service: \"" + service + "\", meshvip.io/vip: \"" + addr + "\"}}\n"
 }
 
+// told is a MeshService of the default mesh with one hostname and these
+// elements of status.vips.
+func told(name, vips string) string {
+	return "type: MeshService\nname: \"" + name + "\"\nspec: {}\nstatus: {addresses: [{hostname: " + name + ".local}], vips: [" + vips + "]}\n"
+}
+
 // table is what a receiver of batches has, for the default mesh: names with
 // their kind and what they ask for, and the other meshes by name.
 type table map[string]string

@@ -74,6 +74,8 @@ func (r Resource) Claims(zone string) ([]Claim, error) {
 		if _, err := netip.ParseAddr(spec.Host); err != nil && !spec.DisableHostDNSEntry {
 			claims = append(claims, hostClaim(r.ID, spec))
 		}
+	case Destination:
+		claims = append(claims, destinationClaim(r.ID, spec))
 	}
 	for _, c := range claims {
 		if err := c.Entry.Validate(); err != nil {

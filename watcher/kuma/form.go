@@ -21,14 +21,17 @@ func known(typ string) bool {
 	case TypeMesh, TypeDataplane, TypeZoneIngress, TypeExternalService:
 		return true
 	}
-	return false
+	return isDestination(typ)
 }
 
 // inMesh reports whether resources of type typ belong to a mesh.
-func inMesh(typ string) bool { return typ == TypeDataplane || typ == TypeExternalService }
+func inMesh(typ string) bool {
+	return typ == TypeDataplane || typ == TypeExternalService || isDestination(typ)
+}
 
 // universal reads a document of the Universal form: the fields of the
-// resource stand beside type, mesh and name.
+// resource stand beside type, mesh and name, in the newer kinds below spec and
+// status.
 func universal(o object, typ string) (ID, Spec, error) {
 	if !known(typ) {
 		return ID{}, nil, nil
@@ -39,12 +42,16 @@ func universal(o object, typ string) (ID, Spec, error) {
 	if err != nil {
 		return id, nil, err
 	}
+	if isDestination(typ) {
+		spec, err := destination(typ, o)
+		return id, spec, err
+	}
 	spec, err := readSpec(typ, o)
 	return id, spec, err
 }
 
-// kubernetes reads a document of the Kubernetes form: metadata, spec and, in
-// the old kinds, the mesh at the top.
+// kubernetes reads a document of the Kubernetes form: metadata, spec, status
+// and, in the old kinds, the mesh at the top.
 func kubernetes(o object, kind string) (ID, Spec, error) {
 	if !known(kind) {
 		return ID{}, nil, nil
@@ -59,7 +66,11 @@ func kubernetes(o object, kind string) (ID, Spec, error) {
 	} else if name != "" && namespace != "" {
 		name += "." + namespace
 	}
-	mesh, meshErr := o.text("mesh")
+	var mesh string
+	var meshErr error
+	if !isDestination(kind) {
+		mesh, meshErr = o.text("mesh")
+	}
 	if mesh == "" && meshErr == nil {
 		mesh, meshErr = labelledMesh(meta)
 	}
@@ -67,16 +78,22 @@ func kubernetes(o object, kind string) (ID, Spec, error) {
 	if err != nil {
 		return id, nil, err
 	}
+	if isDestination(kind) {
+		spec, err := destination(kind, o)
+		return id, spec, err
+	}
 	spec, ok, err := o.object("spec")
 	if err != nil {
 		return id, nil, err
 	}
 	if !ok && kind != TypeMesh {
-		return id, nil, errors.New("spec is missing: the document was cut short")
+		return id, nil, errNoSpec
 	}
 	s, err := readSpec(kind, spec)
 	return id, s, err
 }
+
+var errNoSpec = errors.New("spec is missing: the document was cut short")
 
 // labelledMesh returns the mesh that the label of the newer kinds names.
 func labelledMesh(meta object) (string, error) {

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/meshvip/coredns-meshvip/vip"
 )
 
 // The types of resources that this package knows.
@@ -13,6 +15,10 @@ const (
 	TypeDataplane       = "Dataplane"
 	TypeZoneIngress     = "ZoneIngress"
 	TypeExternalService = "ExternalService"
+
+	TypeMeshService          = "MeshService"
+	TypeMeshExternalService  = "MeshExternalService"
+	TypeMeshMultiZoneService = "MeshMultiZoneService"
 )
 
 // ID is what identifies a resource. It is usable as a map key.
@@ -53,7 +59,8 @@ type Resource struct {
 	ID
 	// Line is where the resource's document begins, from 1.
 	Line int
-	// Spec is a [Mesh], [Dataplane], [ZoneIngress] or [ExternalService].
+	// Spec is a [Mesh], [Dataplane], [ZoneIngress], [ExternalService] or
+	// [Destination].
 	Spec Spec
 	// Faults are values that are passed over, while all else of the resource
 	// counts. Each error names the field, the value and the remedy. There are
@@ -117,7 +124,21 @@ type ExternalService struct {
 	DisableHostDNSEntry bool
 }
 
+// Destination is a service of Kuma's newer model: a MeshService, a
+// MeshExternalService or a MeshMultiZoneService. Kuma decides on its names and
+// addresses and writes them into its status.
+type Destination struct {
+	Kind  vip.Kind // that of its entry
+	Ports []uint16 // sorted, none twice
+	// Hostnames are in the order of the status, none twice, whatever the case,
+	// without a final dot. Nothing answers to a destination that has none.
+	Hostnames []string
+	// Given are the addresses that it has from Kuma, sorted, none twice.
+	Given []netip.Addr
+}
+
 func (Mesh) isSpec()            {}
 func (Dataplane) isSpec()       {}
 func (ZoneIngress) isSpec()     {}
 func (ExternalService) isSpec() {}
+func (Destination) isSpec()     {}
