@@ -77,12 +77,13 @@ func carriable(e vip.Entry, l vip.Listing) error {
 }
 
 // listed calls do for each row that mesh lists and that a file can carry, and
-// returns what is wrong with the others.
+// returns what is wrong with the others. Kinds that are keyed by their mesh are
+// passed over: format 3 does not know them, and no tag leads to them.
 func listed(mesh string, rows []*vip.Row, do func(*vip.Row, vip.Listing)) SetAside {
 	var aside SetAside
 	for _, r := range rows {
 		l, ok := r.Listing(mesh)
-		if !ok {
+		if !ok || r.Entry.Kind.OfMesh() {
 			continue
 		}
 		if err := carriable(spelled(r, l), l); err != nil {

@@ -28,6 +28,10 @@
 //
 // # Caveats
 //
+//   - Services, hosts and fqdns are published. Entries of Kuma's newer model
+//     (MeshService and its kin) are in neither file: Kuma has its own tables for
+//     the addresses that it gave, and a lost store finds those in the resources
+//     again. What a store gave to such an entry is lost with it.
 //   - Format 3 has one address a row. Of an entry with both families it keeps
 //     the IPv4 one; the outbounds have both.
 //   - A directory belongs to one server. Within a process any number of Dirs

@@ -89,9 +89,17 @@ func tables(text *rapid.Generator[string]) *rapid.Generator[[]*vip.Row] {
 	return rapid.Custom(func(t *rapid.T) []*vip.Row {
 		byKey := make(map[vip.Key]*vip.Row)
 		for i := range rapid.IntRange(0, 8).Draw(t, "rows") {
-			e := vip.Entry{Kind: vip.Kind(rapid.IntRange(0, 2).Draw(t, "kind")), Name: text.Draw(t, "name")}
+			e := vip.Entry{Kind: vip.Kind(rapid.IntRange(0, 5).Draw(t, "kind")), Name: text.Draw(t, "name")}
 			if e.Name == "" {
 				continue
+			}
+			mesh := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "mesh")
+			var terms *vip.Terms
+			if e.Kind.OfMesh() {
+				e.Mesh = mesh
+				terms = &vip.Terms{Hostnames: []string{"a.local"}}
+			} else if rapid.Bool().Draw(t, "static") {
+				terms = &vip.Terms{Static: []netip.Addr{netip.AddrFrom4([4]byte{240, 0, 0, byte(i)})}}
 			}
 			r := byKey[e.Key()]
 			if r == nil {
@@ -106,9 +114,10 @@ func tables(text *rapid.Generator[string]) *rapid.Generator[[]*vip.Row] {
 			outbounds := rapid.SliceOfN(outbound, 0, 3).Draw(t, "outbounds")
 			slices.SortFunc(outbounds, vip.Outbound.Compare)
 			byKey[e.Key()] = r.WithListing(vip.Listing{
-				Mesh:      rapid.SampledFrom([]string{"a", "b"}).Draw(t, "mesh"),
+				Mesh:      mesh,
 				Name:      e.Name,
 				Outbounds: slices.CompactFunc(outbounds, vip.Outbound.Equal),
+				Terms:     terms,
 			})
 		}
 		rows := make([]*vip.Row, 0, len(byKey))

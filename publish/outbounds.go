@@ -28,7 +28,8 @@ const header = `# Outbounds of mesh %+q: what networking.outbound of a Dataplane
 // have 80 besides. Of outbounds with one port the first gives the tags, and for
 // an 80 that none names the first of all. Outbounds without a service tag are
 // passed over, since Kuma refuses a Dataplane that has one. Entries without an
-// address or an outbound are left out, and so are rows that mesh does not list.
+// address or an outbound are left out, and so are kinds that are keyed by their
+// mesh, which no tag leads to, and rows that mesh does not list.
 // The list is in the order of rows, IPv4 first, by port.
 //
 // Entries that YAML cannot carry are left out and told in an error of type

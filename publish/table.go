@@ -14,7 +14,8 @@ import (
 // object with one row a line, which ends in a newline. rows are sorted by key,
 // and so is the text; rows that mesh does not list are left out. A row has the
 // mesh's own spelling and outbounds, and its IPv4 address, or else its IPv6
-// one; a row that waits for an address has none.
+// one; a row that waits for an address has none. Kinds that are keyed by their
+// mesh are left out, since the format does not know them.
 //
 // Entries that JSON cannot carry are left out and told in an error of type
 // [SetAside], beside which the text stands. There is no other error.
@@ -38,8 +39,8 @@ func EncodeTable(mesh string, rows []*vip.Row) ([]byte, error) {
 // Kuma itself. The rows are sorted by key and have one listing, mesh's. A row
 // without an address waits for one.
 //
-// A row that cannot be read is set aside: bad has an error for it that names
-// its key. Of two rows with one key the one that has an address is taken, or
+// A row that cannot be read, or of a kind that the format does not know, is set
+// aside: bad has an error for it that names its key. Of two rows with one key the one that has an address is taken, or
 // else the first spelling in sort order. The addresses are not judged: two rows
 // may claim one.
 //

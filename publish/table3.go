@@ -58,6 +58,9 @@ func readRow3(mesh string, m member, lossy bool) (*vip.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.Kind.OfMesh() {
+		return nil, fmt.Errorf("format 3 has no rows of type %d (%v), so this is none of its own: remove it", e.Kind, e.Kind)
+	}
 	if m.raw[0] != '{' {
 		return nil, errors.New("want an object with an address and outbounds")
 	}

@@ -41,13 +41,15 @@ func TestTableIsKumasFormat3(t *testing.T) {
 	}
 }
 
-// stored is what of rows comes back from mesh's table, told plainly.
+// stored is what of rows comes back from mesh's table, told plainly: services,
+// hosts and fqdns, without what they ask for beside.
 func stored(mesh string, rows []*vip.Row) (kept []*vip.Row, lost []vip.Key) {
 	for _, r := range rows {
 		for _, l := range r.Listings {
-			if l.Mesh != mesh {
+			if l.Mesh != mesh || r.Entry.Kind > vip.FQDN {
 				continue
 			}
+			l.Terms = nil
 			if text := fmt.Sprint(l); !utf8.ValidString(text) {
 				lost = append(lost, r.Key())
 				continue
@@ -144,6 +146,8 @@ func TestTableOfKumaIsReadRowByRow(t *testing.T) {
 		"0:v6":       {"address": "fd00::1"},
 		"backend":    {"address": "240.0.0.3"},
 		"3:new":      {"address": "240.0.0.3"},
+		"3:m/new":    {"address": "240.0.0.3"},
+		"5:other/x":  {},
 		"0:text":     "240.0.0.3",
 		"0:null":     null,
 		"0:list":     [],
@@ -165,7 +169,7 @@ func TestTableOfKumaIsReadRowByRow(t *testing.T) {
 	if !slices.EqualFunc(rows, want, (*vip.Row).Equal) {
 		t.Errorf("rows %+v\nwant %+v", rows, want)
 	}
-	keys := []string{"1:", "backend", "3:new", "0:text", "0:null", "0:list", "0:number", "0:nonsense", "0:zone", "0:port", "0:minus", "0:TWICE"}
+	keys := []string{"1:", "backend", "3:new", "3:m/new", "5:other/x", "0:text", "0:null", "0:list", "0:number", "0:nonsense", "0:zone", "0:port", "0:minus", "0:TWICE"}
 	if len(bad) != len(keys) {
 		t.Errorf("%d errors, want %d", len(bad), len(keys))
 	}
@@ -173,6 +177,29 @@ func TestTableOfKumaIsReadRowByRow(t *testing.T) {
 		if !strings.HasPrefix(bad[i].Error(), fmt.Sprintf("row %q: ", keys[i])) {
 			t.Errorf("error %v, want one of row %q", bad[i], keys[i])
 		}
+	}
+}
+
+func TestKindsThatFormat3DoesNotKnowAreNotPublished(t *testing.T) {
+	t.Parallel()
+	rows := small()
+	for kind := vip.MeshService; kind.Valid(); kind++ {
+		r := row(kind, "default", "backend", "240.0.0.50", "fd00::50", serviceOutbound("backend", 80))
+		r.Entry.Mesh = "default"
+		odd := row(kind, "default", "\xff", "240.0.0.51", "", serviceOutbound("backend", 80))
+		odd.Entry.Mesh = "default"
+		rows = append(rows, r, odd)
+	}
+	if got, err := EncodeTable("default", rows); string(got) != smallTable || err != nil {
+		t.Errorf("table, error %v:\n%s", err, got)
+	}
+	if got, err := EncodeOutbounds("default", rows); string(got) != smallOutbounds || err != nil {
+		t.Errorf("outbounds, error %v:\n%s", err, got)
+	}
+	_, bad, err := DecodeTable("m", []byte(`{"0:a":{},"3:m/backend":{"address":"240.0.0.1"}}`))
+	const want = `row "3:m/backend": format 3 has no rows of type 3 (MeshService), so this is none of its own: remove it`
+	if err != nil || len(bad) != 1 || bad[0].Error() != want {
+		t.Errorf("set aside %v, error %v, want %s", bad, err, want)
 	}
 }
 
@@ -249,7 +276,7 @@ func TestWhatIsNoTableIsAnError(t *testing.T) {
 
 func FuzzDecodeTable(f *testing.F) {
 	for _, s := range []string{
-		smallTable, "{}", `{"0:a":{"address":"::ffff:1.2.3.4"},"0:A":{}}`, `{"v":{}}`, `{"0:a":"240.0.0.1"}`, `{"1:":{}}`,
+		smallTable, "{}", `{"0:a":{"address":"::ffff:1.2.3.4"},"0:A":{}}`, `{"v":{}}`, `{"0:a":"240.0.0.1"}`, `{"1:":{}}`, `{"3:m/a":{"address":"240.0.0.1"},"0:a":{}}`,
 		"{\"0:\xff\":{}}", `{"0:\ud800":{"outbounds":[{"Port":1,"TagSet":{"a":null}},null]}}`, `{"0:a":{`,
 	} {
 		f.Add([]byte(s))
@@ -263,7 +290,7 @@ func FuzzDecodeTable(f *testing.F) {
 			return
 		}
 		for i, r := range rows {
-			if err := r.Entry.Validate(); err != nil || len(r.Listings) != 1 || len(r.Addrs()) > 1 {
+			if err := r.Entry.Validate(); err != nil || r.Entry.Kind > vip.FQDN || len(r.Listings) != 1 || len(r.Addrs()) > 1 {
 				t.Fatalf("row %+v: %v", r, err)
 			}
 			if i > 0 && rows[i-1].Key().Compare(r.Key()) >= 0 {
