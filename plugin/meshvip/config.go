@@ -2,10 +2,14 @@ package meshvip
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coredns/coredns/plugin/pkg/fall"
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"go4.org/netipx"
 )
 
 // Defaults of the properties that may be left out.
@@ -49,6 +53,9 @@ type RuntimeConfig struct {
 	// Pools are sorted by address and do not overlap. No pool means that the
 	// block states none.
 	Pools []PoolConfig
+	// Statics are sorted by entry. Each address and each family of an entry
+	// stands there once.
+	Statics []StaticConfig
 	// Source is where desired state comes from. It has no default.
 	Source Stated[SourceConfig]
 	Store  Stated[StoreConfig]
@@ -59,6 +66,10 @@ type RuntimeConfig struct {
 	// MaxRelease has no value where it is not stated: the allocator's own rule
 	// holds then.
 	MaxRelease Stated[MaxRelease]
+	// Confirm names the plan of moves that may be carried out; empty: none.
+	Confirm Stated[string]
+	// Repair says what becomes of a table that breaks its rules.
+	Repair Stated[RepairMode]
 	// Publish is the absolute path of the directory that tables are published
 	// to, or empty.
 	Publish Stated[string]
@@ -68,6 +79,16 @@ type RuntimeConfig struct {
 type PoolConfig struct {
 	Prefix netip.Prefix // masked
 	Place  string
+	// Exclude and Reserve lie in Prefix, and not in each other. Each is sorted,
+	// and what overlaps or touches is joined: equal sets are equal lists.
+	Exclude, Reserve []netipx.IPRange
+	Drain            bool
+}
+
+// equal reports whether c and o say the same, wherever they stand.
+func (c PoolConfig) equal(o PoolConfig) bool {
+	return c.Prefix == o.Prefix && c.Drain == o.Drain &&
+		slices.Equal(c.Exclude, o.Exclude) && slices.Equal(c.Reserve, o.Reserve)
 }
 
 // SourceConfig says where desired state comes from.
@@ -107,6 +128,31 @@ func (m MaxRelease) String() string {
 	return strconv.Itoa(m.N)
 }
 
+// RepairMode says what becomes of a table that breaks its rules.
+type RepairMode string
+
+// The ways to repair: at the start, and when a Corefile that states it is
+// loaded; or never, and to say only what there is to be repaired.
+const (
+	RepairTable  RepairMode = ""
+	RepairReport RepairMode = "report"
+)
+
+// String returns the property as the Corefile writes it.
+func (m RepairMode) String() string { return strings.TrimSpace("repair " + string(m)) }
+
+// layout returns what the allocator is to know of addresses.
+func (r RuntimeConfig) layout() allocator.Layout {
+	var l allocator.Layout
+	for _, p := range r.Pools {
+		l.Pools = append(l.Pools, allocator.Range{Prefix: p.Prefix, Exclude: p.Exclude, Reserve: p.Reserve, Drain: p.Drain})
+	}
+	for _, s := range r.Statics {
+		l.Statics = append(l.Statics, allocator.Static{Key: s.Key, Addr: s.Addr})
+	}
+	return l
+}
+
 // Prefixes returns the ranges of the pools, in their order.
 func (r RuntimeConfig) Prefixes() []netip.Prefix {
 	prefixes := make([]netip.Prefix, len(r.Pools))
@@ -119,8 +165,8 @@ func (r RuntimeConfig) Prefixes() []netip.Prefix {
 // Stated reports whether the block states any property of the runtime. A block
 // that states none refers to the runtime of another.
 func (r RuntimeConfig) Stated() bool {
-	return len(r.Pools) > 0 || r.Source.Stated() || r.Store.Stated() || r.Cooldown.Stated() ||
-		r.KumaZone.Stated() || r.MaxRelease.Stated() || r.Publish.Stated()
+	return len(r.Pools) > 0 || len(r.Statics) > 0 || r.Source.Stated() || r.Store.Stated() || r.Cooldown.Stated() ||
+		r.KumaZone.Stated() || r.MaxRelease.Stated() || r.Confirm.Stated() || r.Repair.Stated() || r.Publish.Stated()
 }
 
 // BlockConfig holds the properties of one server block.

@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// syntax returns the README's section Syntax: the properties in its block, and
-// what is said of each below it.
-func syntax(t *testing.T) (names []string, said map[string]string) {
+// syntax returns the README's section Syntax: the properties in its block,
+// those of a pool in it, and what is said of each below it.
+func syntax(t *testing.T) (names, ofPool []string, said map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile("README.md")
 	if err != nil {
@@ -28,40 +29,45 @@ func syntax(t *testing.T) (names []string, said map[string]string) {
 		t.Fatalf("the section Syntax has %d lines of ~~~, want 2", len(parts)-1)
 	}
 	for line := range strings.Lines(parts[1]) {
-		if property, ok := strings.CutPrefix(line, "    "); ok {
+		property, ok := strings.CutPrefix(line, "    ")
+		switch nested, of := strings.CutPrefix(property, "    "); {
+		case of:
+			ofPool = append(ofPool, strings.Fields(nested)[0])
+		case ok && property != "}\n":
 			names = append(names, strings.Fields(property)[0])
 		}
 	}
 	said = make(map[string]string)
-	for item := range strings.SplitSeq(parts[2], "\n* ") {
+	for item := range strings.SplitSeq(strings.ReplaceAll(parts[2], "\n  * ", "\n* "), "\n* ") {
 		if m := regexp.MustCompile("^`(\\w+)`").FindStringSubmatch(item); m != nil {
 			said[m[1]] = strings.Join(strings.Fields(item), " ")
 		}
 	}
-	return names, said
+	return names, ofPool, said
 }
 
 func TestREADMEHasThePropertiesThatTheParserKnows(t *testing.T) {
 	t.Parallel()
-	names, said := syntax(t)
-	var known []string
-	for _, p := range properties {
-		known = append(known, p.name)
-		if said[p.name] == "" {
-			t.Errorf("property %s is in the block of Syntax and not in the list below it", p.name)
+	names, ofPool, said := syntax(t)
+	for _, p := range slices.Concat(propertyNames(), poolProperties) {
+		if said[p] == "" {
+			t.Errorf("property %s is not in the list below the block of Syntax", p)
 		}
 	}
-	if diff := cmp.Diff(known, names); diff != "" {
+	if diff := cmp.Diff(propertyNames(), names); diff != "" {
 		t.Errorf("properties (-parser +README):\n%s", diff)
 	}
-	if len(said) != len(known) {
-		t.Errorf("the list of Syntax has %d properties, the parser %d", len(said), len(known))
+	if diff := cmp.Diff(poolProperties, ofPool); diff != "" {
+		t.Errorf("properties of a pool (-parser +README):\n%s", diff)
+	}
+	if known := len(properties) + len(poolProperties); len(said) != known {
+		t.Errorf("the list of Syntax has %d properties, the parser %d", len(said), known)
 	}
 }
 
 func TestREADMEHasTheDefaultsOfTheCode(t *testing.T) {
 	t.Parallel()
-	_, said := syntax(t)
+	_, _, said := syntax(t)
 	for property, want := range map[string]string{
 		"store":        fmt.Sprintf("The default is `%s` in the directory from the *root* plugin", defaultStoreFile),
 		"ttl":          fmt.Sprintf("from 0 to %d. The default is %d.", maxTTL, defaultTTL),

@@ -78,6 +78,12 @@ func (g *blockGroup) check(configs []Config) error {
 	if err := complete(g.cfg); err != nil {
 		return err
 	}
+	if err := checkStatics(g.cfg); err != nil {
+		return err
+	}
+	if err := g.cfg.layout().Check(); err != nil {
+		return fmt.Errorf("%s: %w", g.cfg.Place, err)
+	}
 	for _, b := range g.blocks {
 		if err := fits(g.cfg, configs[b]); err != nil {
 			return err

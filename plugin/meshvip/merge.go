@@ -19,11 +19,16 @@ func merge(a, b RuntimeConfig) (RuntimeConfig, error) {
 	if m.Pools, err = mergePools(a.Pools, b.Pools); err != nil {
 		return RuntimeConfig{}, err
 	}
+	if m.Statics, err = mergeStatics(a.Statics, b.Statics); err != nil {
+		return RuntimeConfig{}, err
+	}
 	mergeStated(&err, "source", &m.Source, b.Source)
 	mergeStated(&err, "store", &m.Store, b.Store)
 	mergeStated(&err, "cooldown", &m.Cooldown, b.Cooldown)
 	mergeStated(&err, "kuma_zone", &m.KumaZone, b.KumaZone)
 	mergeStated(&err, "max_release", &m.MaxRelease, b.MaxRelease)
+	mergeStated(&err, "confirm", &m.Confirm, b.Confirm)
+	mergeStated(&err, "repair", &m.Repair, b.Repair)
 	mergeStated(&err, "publish", &m.Publish, b.Publish)
 	if err != nil {
 		return RuntimeConfig{}, err
@@ -57,22 +62,15 @@ func mergePools(a, b []PoolConfig) ([]PoolConfig, error) {
 		return a, nil
 	case len(a) == 0:
 		return b, nil
-	case slices.EqualFunc(a, b, func(p, q PoolConfig) bool { return p.Prefix == q.Prefix }):
-		return a, nil
+	case !slices.EqualFunc(a, b, func(p, q PoolConfig) bool { return p.Prefix == q.Prefix }):
+		return nil, conflict("pool", a[0].Place, poolRanges(a), b[0].Place, poolRanges(b))
 	}
-	return nil, conflict("pool", a[0].Place, poolList(a), b[0].Place, poolList(b))
-}
-
-// poolList returns the ranges of pools as the Corefile writes them.
-func poolList(pools []PoolConfig) string {
-	s := ""
-	for i, p := range pools {
-		if i > 0 {
-			s += " "
+	for i := range a {
+		if !a[i].equal(b[i]) {
+			return nil, conflict("pool", a[i].Place, a[i].String(), b[i].Place, b[i].String())
 		}
-		s += p.Prefix.String()
 	}
-	return s
+	return a, nil
 }
 
 // complete returns an error that says which line to add if r lacks a property

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coredns/caddy"
@@ -23,33 +22,37 @@ type parser struct {
 // property reads the arguments of one property into p.cfg.
 type property struct {
 	name  string
-	many  bool // may be stated more than once
 	parse func(p *parser, args []string) error
+	many  bool // may be stated more than once
+	block bool // may have a block, which parse reads too
 }
 
 // properties are the known ones, in the order in which they are documented.
 var properties = []property{
-	{"pool", true, (*parser).pool},
-	{"source", false, (*parser).source},
-	{"store", false, (*parser).store},
-	{"ttl", false, (*parser).ttl},
-	{"negative_ttl", false, (*parser).negativeTTL},
-	{"cooldown", false, (*parser).cooldown},
-	{"kuma_zone", false, (*parser).kumaZone},
-	{"ns", false, (*parser).ns},
-	{"max_release", false, (*parser).maxRelease},
-	{"publish", false, (*parser).publish},
-	{"meshes", false, (*parser).meshes},
-	{"fallthrough", false, (*parser).fallThrough},
+	{name: "pool", parse: (*parser).pool, many: true, block: true},
+	{name: "static", parse: (*parser).static, many: true},
+	{name: "source", parse: (*parser).source},
+	{name: "store", parse: (*parser).store},
+	{name: "ttl", parse: (*parser).ttl},
+	{name: "negative_ttl", parse: (*parser).negativeTTL},
+	{name: "cooldown", parse: (*parser).cooldown},
+	{name: "kuma_zone", parse: (*parser).kumaZone},
+	{name: "ns", parse: (*parser).ns},
+	{name: "max_release", parse: (*parser).maxRelease},
+	{name: "confirm", parse: (*parser).confirm},
+	{name: "repair", parse: (*parser).repair},
+	{name: "publish", parse: (*parser).publish},
+	{name: "meshes", parse: (*parser).meshes},
+	{name: "fallthrough", parse: (*parser).fallThrough},
 }
 
-// propertyNames returns the names of the known properties, for errors.
-func propertyNames() string {
+// propertyNames returns the names of the known properties.
+func propertyNames() []string {
 	names := make([]string, len(properties))
 	for i, p := range properties {
 		names[i] = p.name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // parse reads the meshvip of one server block. It touches no file. Errors name
@@ -72,6 +75,12 @@ func parse(c *caddy.Controller) (Config, error) {
 		}
 	}
 	slices.SortFunc(p.cfg.Runtime.Pools, func(a, b PoolConfig) int { return a.Prefix.Compare(b.Prefix) })
+	slices.SortFunc(p.cfg.Runtime.Statics, StaticConfig.compare)
+	if len(p.cfg.Runtime.Pools) > 0 {
+		if err := checkStatics(p.cfg.Runtime); err != nil {
+			return Config{}, err
+		}
+	}
 	if p.cfg.Runtime.Cooldown.Stated() {
 		if err := fits(p.cfg.Runtime, p.cfg); err != nil {
 			return Config{}, err
@@ -84,7 +93,7 @@ func parse(c *caddy.Controller) (Config, error) {
 func (p *parser) stanza() error {
 	p.cfg = defaults(p.place(), p.root)
 	args := p.c.RemainingArgs()
-	if err := p.plain("meshvip", args); err != nil {
+	if err := p.plain("meshvip", "meshvip", args); err != nil {
 		return err
 	}
 	forward, reverse, err := origins(args, p.c.ServerBlockKeys)
@@ -93,16 +102,7 @@ func (p *parser) stanza() error {
 	}
 	p.cfg.Block.Forward, p.cfg.Block.Reverse = forward, reverse
 
-	opened := p.blockFollows()
-	for p.c.NextBlock() {
-		if err := p.property(); err != nil {
-			return err
-		}
-	}
-	if opened && p.c.Val() != "}" {
-		return p.c.Errf("the block of meshvip has no end: put a } on a line of its own")
-	}
-	return nil
+	return p.block("meshvip", p.property)
 }
 
 // property reads one line of the block.
@@ -110,40 +110,20 @@ func (p *parser) property() error {
 	name := p.c.Val()
 	i := slices.IndexFunc(properties, func(pr property) bool { return pr.name == name })
 	if i < 0 {
-		return p.c.Errf("unknown property '%s', expected one of: %s", name, propertyNames())
+		return p.unknown(name, "", propertyNames())
 	}
 	if _, ok := p.seen[name]; ok && !properties[i].many {
 		return p.c.Errf("property '%s' is stated twice: keep one of the lines", name)
 	}
 	p.seen[name] = struct{}{}
-	args := p.c.RemainingArgs()
-	if err := p.plain(name, args); err != nil {
+	args, err := p.args("meshvip", name)
+	if err != nil {
 		return err
 	}
-	if p.blockFollows() {
-		return p.c.Errf("property '%s' takes no block: remove the {", name)
+	if p.blockFollows() && !properties[i].block {
+		return p.noBlock(name)
 	}
 	return properties[i].parse(p, args)
-}
-
-// plain refuses arguments with a brace in them: a brace that does not stand
-// alone at the end of the line, or on a line of its own, is an argument to the
-// Corefile's reader, which then looks for the block's end elsewhere.
-func (p *parser) plain(name string, args []string) error {
-	for _, a := range args {
-		if strings.ContainsAny(a, "{}") {
-			return p.c.Errf("'%s' has a brace among its arguments: "+
-				"end the line of meshvip with \" {\", and put each property and the } on a line of its own", name)
-		}
-	}
-	return nil
-}
-
-// blockFollows reports whether the next token on the line is an opening brace,
-// without taking it.
-func (p *parser) blockFollows() bool {
-	ahead := p.c.Dispenser
-	return ahead.NextArg() && ahead.Val() == "{"
 }
 
 // place returns the file and line of the current token.

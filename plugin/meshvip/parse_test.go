@@ -12,6 +12,8 @@ import (
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/google/go-cmp/cmp"
+	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 )
 
 // parseIn parses a Corefile's lines of meshvip in a server block with the given
@@ -23,8 +25,18 @@ func parseIn(root, lines string, keys ...string) (Config, error) {
 	return parse(c)
 }
 
+// ranges returns ranges of the form FIRST-LAST.
+func ranges(list ...string) []netipx.IPRange {
+	var all []netipx.IPRange
+	for _, s := range list {
+		all = append(all, netipx.MustParseIPRange(s))
+	}
+	return all
+}
+
 // comparable prefixes and addresses for cmp.
 var byValue = cmp.Options{
+	cmp.Comparer(func(a, b netipx.IPRange) bool { return a == b }),
 	cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
 	cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
 }
@@ -32,8 +44,21 @@ var byValue = cmp.Options{
 func TestEveryPropertyIsReadWithItsPlace(t *testing.T) {
 	t.Parallel()
 	got, err := parseIn("/data", `meshvip Mesh 240.0.0.0/7 other.example {
-		pool 240.1.0.0/16 fd00:6d76::/64
+		pool 240.1.0.0/16 fd00:6d76::/64 {
+			exclude 240.1.0.0-240.1.0.9 fd00:6d76::1
+			# touches the first
+			exclude 240.1.0.10
+
+			reserve fd00:6d76::100/120
+			reserve 240.1.255.0/24
+			drain
+		}
 		pool 240.0.0.0/16
+		static 1:HTTPbin.org 240.1.0.11
+		static backend fd00:6d76::100
+		static 0:Backend 240.1.255.7
+		confirm 3-9f2a61c0
+		repair report
 
 		source file resources
 		store bolt tables/vips.db
@@ -55,24 +80,37 @@ func TestEveryPropertyIsReadWithItsPlace(t *testing.T) {
 		Runtime: RuntimeConfig{
 			Place: "Testfile:1",
 			Pools: []PoolConfig{
-				{netip.MustParsePrefix("240.0.0.0/16"), "Testfile:3"},
-				{netip.MustParsePrefix("240.1.0.0/16"), "Testfile:2"},
-				{netip.MustParsePrefix("fd00:6d76::/64"), "Testfile:2"},
+				{Prefix: netip.MustParsePrefix("240.0.0.0/16"), Place: "Testfile:11"},
+				{
+					Prefix: netip.MustParsePrefix("240.1.0.0/16"), Place: "Testfile:2", Drain: true,
+					Exclude: ranges("240.1.0.0-240.1.0.10"), Reserve: ranges("240.1.255.0-240.1.255.255"),
+				},
+				{
+					Prefix: netip.MustParsePrefix("fd00:6d76::/64"), Place: "Testfile:2", Drain: true,
+					Exclude: ranges("fd00:6d76::1-fd00:6d76::1"), Reserve: ranges("fd00:6d76::100-fd00:6d76::1ff"),
+				},
 			},
-			Source:     Stated[SourceConfig]{SourceConfig{"file", "/data/resources"}, "Testfile:5"},
-			Store:      Stated[StoreConfig]{StoreConfig{"bolt", "/data/tables/vips.db"}, "Testfile:6"},
-			Cooldown:   Stated[time.Duration]{90 * time.Minute, "Testfile:9"},
-			KumaZone:   Stated[string]{"west", "Testfile:10"},
-			MaxRelease: Stated[MaxRelease]{MaxRelease{20, true}, "Testfile:12"},
-			Publish:    Stated[string]{"/var/lib/meshvip/out", "Testfile:13"},
+			Statics: []StaticConfig{
+				{vip.Key{Name: "backend"}, netip.MustParseAddr("240.1.255.7"), "Testfile:14"},
+				{vip.Key{Name: "backend"}, netip.MustParseAddr("fd00:6d76::100"), "Testfile:13"},
+				{vip.Key{Kind: vip.Host, Name: "httpbin.org"}, netip.MustParseAddr("240.1.0.11"), "Testfile:12"},
+			},
+			Confirm:    Stated[string]{"3-9f2a61c0", "Testfile:15"},
+			Repair:     Stated[RepairMode]{RepairReport, "Testfile:16"},
+			Source:     Stated[SourceConfig]{SourceConfig{"file", "/data/resources"}, "Testfile:18"},
+			Store:      Stated[StoreConfig]{StoreConfig{"bolt", "/data/tables/vips.db"}, "Testfile:19"},
+			Cooldown:   Stated[time.Duration]{90 * time.Minute, "Testfile:22"},
+			KumaZone:   Stated[string]{"west", "Testfile:23"},
+			MaxRelease: Stated[MaxRelease]{MaxRelease{20, true}, "Testfile:25"},
+			Publish:    Stated[string]{"/var/lib/meshvip/out", "Testfile:26"},
 		},
 		Block: BlockConfig{
 			Forward:     []string{"mesh.", "other.example."},
 			Reverse:     []netip.Prefix{netip.MustParsePrefix("240.0.0.0/8"), netip.MustParsePrefix("241.0.0.0/8")},
-			TTL:         Stated[uint32]{30, "Testfile:7"},
-			NegativeTTL: Stated[uint32]{0, "Testfile:8"},
-			Meshes:      Stated[[]string]{[]string{"default", "prod"}, "Testfile:14"},
-			NS:          Stated[[]netip.Addr]{[]netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}, "Testfile:11"},
+			TTL:         Stated[uint32]{30, "Testfile:20"},
+			NegativeTTL: Stated[uint32]{0, "Testfile:21"},
+			Meshes:      Stated[[]string]{[]string{"default", "prod"}, "Testfile:27"},
+			NS:          Stated[[]netip.Addr]{[]netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}, "Testfile:24"},
 		},
 	}
 	want.Block.Fall.Zones = []string{"other.example.", "240.in-addr.arpa."}
@@ -145,7 +183,7 @@ func TestErrorsSayWhereWhatAndWhatInstead(t *testing.T) {
 		lines string
 		want  []string
 	}{
-		{"pol 240.0.0.0/8", []string{"Testfile:2", "unknown property 'pol'", "pool, source, store, ttl, negative_ttl, cooldown, kuma_zone, ns, max_release, publish, meshes, fallthrough"}},
+		{"pol 240.0.0.0/8", []string{"Testfile:2", "unknown property 'pol'", "pool, static, source, store, ttl, negative_ttl, cooldown, kuma_zone, ns, max_release, confirm, repair, publish, meshes, fallthrough"}},
 		{"pool", []string{"Testfile:2", `"pool 240.0.0.0/8"`}},
 		{"pool 240.0.0.1/8", []string{"Testfile:2", "'240.0.0.1/8'", `write "240.0.0.0/8"`}},
 		{"pool 240.0.0.1", []string{"'240.0.0.1' is an address", `"240.0.0.1/32"`}},
@@ -164,6 +202,24 @@ func TestErrorsSayWhereWhatAndWhatInstead(t *testing.T) {
 		{"pool 240.0.0.0/8 240.7.0.0/16", []string{"Testfile:2", "pool 240.7.0.0/16 overlaps pool 240.0.0.0/8 (Testfile:2)", "remove or narrow"}},
 		{"pool 240.7.0.0/16\npool fd00::/64\npool 240.0.0.0/8", []string{"Testfile:4", "pool 240.0.0.0/8 overlaps pool 240.7.0.0/16 (Testfile:2)"}},
 		{"pool 240.0.0.0/8 240.0.0.0/8", []string{"overlaps"}},
+		{"static", []string{"Testfile:2", `"static backend 240.0.0.10"`}},
+		{"static backend", []string{`"static backend 240.0.0.10"`}},
+		{"static backend 240.0.0.1 240.0.0.2", []string{`"static backend 240.0.0.10"`}},
+		{"static backend 240.0.0.1 {\n}", []string{"Testfile:2", "property 'static' takes no block"}},
+		{"static backend 240.0.0.0/32", []string{"static '240.0.0.0/32' is not the address", `"static backend 240.0.0.10"`}},
+		{"static backend ::ffff:240.0.0.1", []string{"static '::ffff:240.0.0.1' is not the address"}},
+		{"static backend fd00::1%eth0", []string{"static 'fd00::1%eth0' is not the address"}},
+		{"static 3:default/backend 240.0.0.1", []string{"static '3:default/backend'", `"0:backend" (service)`, `"1:httpbin.org" (host)`, `"2:api.payments.mesh" (full name)`}},
+		{"static 9:backend 240.0.0.1", []string{"static '9:backend'"}},
+		{"static host:httpbin.org 240.0.0.1", []string{"static 'host:httpbin.org'", `"1:httpbin.org" (host)`}},
+		{"static 1: 240.0.0.1", []string{"static '1:'"}},
+		{"static \"\" 240.0.0.1", []string{"static ''"}},
+		{"static a 240.0.0.1\nttl 5\nstatic 1:a 240.0.0.1", []string{"Testfile:4", "static 1:a 240.0.0.1: Testfile:2 gives this address to 0:a", "remove one of the lines"}},
+		{"static a 240.0.0.1\nstatic a fd00::1\nstatic 0:A 240.0.0.2", []string{"Testfile:4", "static 0:a 240.0.0.2: Testfile:2 gives the entry 240.0.0.1", "one address of each family"}},
+		{"static a 240.0.0.1\nstatic 0:A 240.0.0.1", []string{"Testfile:3", "static 0:a 240.0.0.1 is stated twice, first at Testfile:2"}},
+		{"static a 240.9.0.1\npool 240.0.0.0/16", []string{"Testfile:2: static 0:a 240.9.0.1", "lies in no pool", `"pool 240.9.0.1/32"`}},
+		{"pool 240.0.0.0/16\nstatic a 240.0.255.255", []string{"Testfile:3: static 0:a 240.0.255.255", "broadcast", "choose another"}},
+		{"pool 240.0.0.0/16 {\nexclude 240.0.0.8/29\n}\nstatic a 240.0.0.9", []string{"Testfile:5: static 0:a 240.0.0.9", "excluded", "240.0.0.8-240.0.0.15", "narrow"}},
 		{"source", []string{"Testfile:2", `"source file resources"`}},
 		{"source resources", []string{`"source file resources"`}},
 		{"source file a b", []string{`"source file resources"`}},
@@ -198,6 +254,16 @@ func TestErrorsSayWhereWhatAndWhatInstead(t *testing.T) {
 		{"max_release 101%", []string{"0% to 100%"}},
 		{"max_release +5", []string{"max_release '+5'"}},
 		{"max_release -5", []string{"max_release '-5'"}},
+		{"confirm", []string{"Testfile:2", `"confirm 3-9f2a61c0"`}},
+		{"confirm 3-9f2a61c0 4-9f2a61c0", []string{`"confirm 3-9f2a61c0"`}},
+		{"confirm 3", []string{"confirm '3' is not the name of a plan", "as the log shows it", `"confirm 3-9f2a61c0"`}},
+		{"confirm -9f2a61c0", []string{"confirm '-9f2a61c0'"}},
+		{"confirm 3-9F2A61C0", []string{"confirm '3-9F2A61C0'"}},
+		{"confirm 3-9f2a61c0x", []string{"confirm '3-9f2a61c0x'"}},
+		{"confirm 3-a\nconfirm 3-a", []string{"Testfile:3", "property 'confirm' is stated twice"}},
+		{"repair now", []string{"Testfile:2", "repair 'now' is unknown", `"repair" alone`, `"repair report"`}},
+		{"repair report now", []string{"repair 'report now' is unknown"}},
+		{"repair {\nreport\n}", []string{"property 'repair' takes no block"}},
 		{"publish", []string{`"publish published"`}},
 		{"meshes", []string{`"meshes default"`}},
 		{"fallthrough 240.0.0.0/99", []string{"Testfile:2", "fallthrough: zone '240.0.0.0/99'"}},
@@ -246,6 +312,9 @@ func FuzzParse(f *testing.F) {
 	f.Add("meshvip ::/0 {\n pool ::/0\n cooldown 1h\n max_release 5%\n}\nmeshvip")
 	f.Add("meshvip {\n{\n}\n}")
 	f.Add("meshvip \\000\\.a \u0236.\n")
+	f.Add("meshvip {\n pool 240.0.0.0/8 fd00::/64 {\n exclude 240.0.0.1-240.0.0.9 fd00::1\n reserve 240.9.0.0/16\n drain\n }\n static 1:a 240.9.0.1\n confirm 1-a\n repair report\n}")
+	f.Add("meshvip {\n pool 240.0.0.0/30 {\n exclude 240.0.0.1\n exclude 240.0.0.2\n }\n}")
+	f.Add("meshvip {\n pool 240.0.0.0/30\n {\n drain }\n } {\n ; }\n}")
 	f.Fuzz(func(t *testing.T, lines string) {
 		cfg, err := parseIn("/", lines, "dns://mesh.:53")
 		if err != nil || !strings.HasPrefix(strings.TrimSpace(lines), "meshvip") {
@@ -258,6 +327,14 @@ func FuzzParse(f *testing.F) {
 		for i, p := range pools {
 			if p != p.Masked() || i > 0 && pools[i-1].Overlaps(p) {
 				t.Fatalf("accepted: pools %v", pools)
+			}
+		}
+		if err := cfg.Runtime.layout().Check(); len(pools) > 0 && err != nil {
+			t.Fatalf("accepted: %v", err)
+		}
+		for _, p := range cfg.Runtime.Pools {
+			if whole := givable(p.Prefix); slices.ContainsFunc(p.Exclude, func(r netipx.IPRange) bool { return contains(r, whole) }) {
+				t.Fatalf("accepted: pool %v, which gives nothing", p)
 			}
 		}
 		s := newZoneSet(b.Forward, b.Reverse, pools)

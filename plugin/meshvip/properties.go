@@ -2,6 +2,7 @@ package meshvip
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,26 +16,6 @@ func (p *parser) one(name string, args []string, want, example string) (string, 
 		return "", p.c.Errf("%s needs one argument, %s: write for example \"%s %s\"", name, want, name, example)
 	}
 	return args[0], nil
-}
-
-func (p *parser) pool(args []string) error {
-	if len(args) == 0 {
-		return p.c.Errf("pool needs one or more address ranges: write for example \"pool 240.0.0.0/8\"")
-	}
-	for _, a := range args {
-		prefix, err := parsePool(a)
-		if err != nil {
-			return p.c.Errf("pool %v", err)
-		}
-		for _, q := range p.cfg.Runtime.Pools {
-			if q.Prefix.Overlaps(prefix) {
-				return p.c.Errf("pool %v overlaps pool %v (%s): an address belongs to one pool; "+
-					"remove or narrow one of them", prefix, q.Prefix, q.Place)
-			}
-		}
-		p.cfg.Runtime.Pools = append(p.cfg.Runtime.Pools, PoolConfig{prefix, p.place()})
-	}
-	return nil
 }
 
 func (p *parser) source(args []string) error {
@@ -137,6 +118,36 @@ func (p *parser) maxRelease(args []string) error {
 			"write for example \"max_release 50\" or \"max_release 20%%\"", arg)
 	}
 	p.cfg.Runtime.MaxRelease = Stated[MaxRelease]{MaxRelease{N: int(n), Percent: percent}, p.place()}
+	return nil
+}
+
+func (p *parser) confirm(args []string) error {
+	arg, err := p.one("confirm", args, "the name of the plan that the log shows", "3-9f2a61c0")
+	if err != nil {
+		return err
+	}
+	if !planName.MatchString(arg) {
+		return p.c.Errf("confirm '%s' is not the name of a plan: write it as the log shows it, for example \"confirm 3-9f2a61c0\"", arg)
+	}
+	p.cfg.Runtime.Confirm = Stated[string]{arg, p.place()}
+	return nil
+}
+
+// planName is the form of the names that the allocator gives to plans of moves:
+// the generation of the table, and a digest of the moves.
+var planName = regexp.MustCompile(`^[0-9]{1,20}-[0-9a-f]{1,64}$`)
+
+func (p *parser) repair(args []string) error {
+	var mode RepairMode
+	switch {
+	case len(args) == 0:
+	case len(args) == 1 && args[0] == "report":
+		mode = RepairReport
+	default:
+		return p.c.Errf("repair '%s' is unknown: write \"repair\" alone to repair a table that breaks its rules, "+
+			"or \"repair report\" to say only what is to be repaired", strings.Join(args, " "))
+	}
+	p.cfg.Runtime.Repair = Stated[RepairMode]{mode, p.place()}
 	return nil
 }
 

@@ -127,7 +127,8 @@ func (r *runtime) reconfigure(s settings) {
 		r.source.end()
 	}
 	if err := r.alloc.Configure(allocator.Config{
-		Layout: allocator.Ranges(s.cfg.Prefixes()...), Cooldown: s.cfg.Cooldown.Value, MaxRelease: s.cfg.limit(),
+		Layout: s.cfg.layout(), Confirm: s.cfg.Confirm.Value, ReportOnly: s.cfg.Repair.Value == RepairReport,
+		Cooldown: s.cfg.Cooldown.Value, MaxRelease: s.cfg.limit(),
 	}); err != nil {
 		// The pools were checked when the Corefile was read.
 		r.log.Error("the new configuration of the table is not used", "error", err)

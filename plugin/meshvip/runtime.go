@@ -85,7 +85,9 @@ func (r *runtime) open() error {
 		return err
 	}
 	alloc, err := allocator.Open(r.ctx, store, allocator.Config{
-		Layout:     allocator.Ranges(cfg.Prefixes()...),
+		Layout:     cfg.layout(),
+		Confirm:    cfg.Confirm.Value,
+		ReportOnly: cfg.Repair.Value == RepairReport,
 		Cooldown:   cfg.Cooldown.Value,
 		MaxRelease: cfg.limit(),
 		OnCommit:   r.committed,
