@@ -54,6 +54,9 @@ func show(b vip.Batch) string {
 				}
 			}
 			if r.Terms != nil {
+				if r.Terms.Empty() {
+					line += "=nothing"
+				}
 				for _, a := range r.Terms.Static {
 					line += fmt.Sprintf("=%v", a)
 				}
