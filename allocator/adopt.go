@@ -29,7 +29,7 @@ func (a *Allocator) Adopt(ctx context.Context, rows []*vip.Row) (adopted int, re
 		return 0, nil, fmt.Errorf("taking rows over: the table is not empty: %d entries, %d released addresses, %d records set aside",
 			len(a.t.rows), len(a.t.released.byAddr), len(a.damaged))
 	}
-	p := makePlan(a.t, vip.Batch{}, nil, a.cfg.MaxRelease, a.cfg.Cooldown, a.clock())
+	p := a.newPlan(len(rows))
 	refused = p.adopt(rows)
 	d := p.delta(a.unix(), a.t.meta.Synced)
 	if err := a.commit(ctx, d, func() {}); err != nil {
@@ -71,8 +71,8 @@ func (p *plan) adopt(rows []*vip.Row) (refused []error) {
 				refuse(key, addr, "an earlier mesh gives it %v", e.row.Addrs())
 			case holder != nil:
 				refuse(key, addr, "%v has it", holder.New.Owner)
-			case !p.given(addr):
-				refuse(key, addr, "it lies in no pool")
+			case p.t.unfit(key, addr, addr == p.t.static(key, e.row, addr.Is4())) != "":
+				refuse(key, addr, "%s", p.t.unfit(key, addr, false))
 			default:
 				p.take(key, e, addr, nil, false)
 			}

@@ -26,6 +26,9 @@ type Config struct {
 	Cooldown time.Duration
 	// MaxRelease bounds how many entries are released at once.
 	MaxRelease Limit
+	// Forget is how many past owners of addresses are remembered at least after
+	// their cooldown; 0 is 100,000. As many as there are entries always are.
+	Forget int
 	// OnCommit, if not nil, is told of every commit, after it is durable and
 	// before Apply returns. The allocator is locked meanwhile.
 	OnCommit func(Commit)
@@ -46,6 +49,8 @@ type Commit struct {
 	Meshes, MeshesGone []string
 	// Allocated, Returned and Released count addresses, as in [Report].
 	Allocated, Returned, Released int
+	// Moves are the entries that got another address.
+	Moves []Move
 	// Took is how long the store took to make it durable.
 	Took time.Duration
 }
@@ -83,11 +88,28 @@ type Allocator struct {
 	doubt      *doubt
 	closed     bool
 	chunk      int // rows of a transaction
+	// broken: the store breaks invariants, and the table is what a repair will
+	// make of it. repaired counts its steps.
+	broken   bool
+	repaired int
+	tried    []Step // of a repair whose outcome is not known
+	// whys says of entries that the commit on its way moves, or that a repair
+	// has taken an address from, why.
+	whys map[seat]Move
+	// notes say of static addresses that are not had, why not.
+	notes map[seat]string
+	// moves are those that wait, as they were told last; unread: they may be
+	// others by now.
+	moves  Moves
+	unread bool
+	// stale is what was last told of Config.Confirm.
+	stale string
 }
 
 // doubt is a commit that failed, so that nobody knows whether the store has it.
 type doubt struct {
 	Delta
+	was []Pool // the table's pools when it was planned
 	// conclude is what is to be done once it turns out to be there.
 	conclude func()
 }
@@ -96,40 +118,31 @@ type doubt struct {
 var started = time.Now()
 
 // Open loads the table of a store, verifies it, and makes cfg its
-// configuration. It returns the store's errors, or one wrapping [ErrDamaged]
-// if the table breaks an invariant. The store is the allocator's from then on,
-// and the caller's still if Open fails.
+// configuration. It writes nothing: a table that breaks an invariant is repaired
+// in the store by the first change (see [Allocator.Repair]). It returns the
+// store's errors. The store is the allocator's from then on, and the caller's
+// still if Open fails.
 func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 	cfg.setDefaults()
 	if err := cfg.Layout.Check(); err != nil {
 		return nil, err
 	}
+	cfg.Layout = cfg.Layout.clone()
 	state, err := store.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	t, err := soundTable(state)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	a := &Allocator{
+		store: store, cfg: cfg, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running(),
+		whys: make(map[seat]Move), notes: make(map[seat]string), unread: true,
 	}
 	for _, d := range state.Damaged {
 		cfg.Logger.Error("a record of the store cannot be read and is set aside; its address stays reserved",
 			"record", d.Place, "error", d.Err)
 	}
-	a := &Allocator{store: store, cfg: cfg, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running()}
-	a.t = t
-	a.t.setPools(mergePools(state.Meta.Pools, cfg.Layout))
+	a.take(state)
 	a.tellRetired()
 	return a, nil
-}
-
-// soundTable verifies a state and makes its table, both at once: each takes
-// seconds where there are a million rows.
-func soundTable(state State) (*table, error) {
-	checked := make(chan error, 1)
-	go func() { checked <- Check(state) }()
-	t := newTable(state)
-	return t, <-checked
 }
 
 // Configure changes what the allocator works by: the layout, the cooldown, the
@@ -143,12 +156,14 @@ func (a *Allocator) Configure(cfg Config) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.cfg.Layout.equal(cfg.Layout) {
-		a.t.setPools(mergePools(a.t.meta.Pools, cfg.Layout))
-		a.tellRetired()
-	}
+	was := a.cfg.Layout
 	a.cfg.Layout, a.cfg.Cooldown, a.cfg.MaxRelease = cfg.Layout.clone(), cfg.Cooldown, cfg.MaxRelease
 	a.cfg.Confirm, a.cfg.ReportOnly = cfg.Confirm, cfg.ReportOnly
+	a.unread = true
+	if !was.equal(cfg.Layout) {
+		a.t.lay(a.cfg.Layout)
+		a.tellRetired()
+	}
 	return nil
 }
 
@@ -157,12 +172,16 @@ func (a *Allocator) tellRetired() {
 	for _, p := range a.t.meta.Pools {
 		if p.Retired {
 			a.cfg.Logger.Warn("a pool is no longer configured: its entries keep their addresses, and it gives out no more;"+
-				" it is dropped when the last of them is released", "pool", p.Prefix, "entries", a.t.used[p.Prefix])
+				" it is dropped when the last of them has gone and cooled down, or when their move is confirmed",
+				"pool", p.Prefix, "entries", a.t.used[p.Prefix])
 		}
 	}
 }
 
 func (c *Config) setDefaults() {
+	if c.Forget == 0 {
+		c.Forget = rememberAtLeast
+	}
 	if c.OnCommit == nil {
 		c.OnCommit = func(Commit) {}
 	}
@@ -232,19 +251,24 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 
 // change plans a batch and commits the plan.
 func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
-	p := makePlan(a.t, b, a.held, a.cfg.MaxRelease, a.cfg.Cooldown, a.clock())
-	failpoint.Hit("planned")
+	p := a.newPlan(b.Changes())
+	p.ask(b, a.cfg.MaxRelease)
+	a.expect(p)
 	err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full), func() {
 		a.logHolds(p)
 		a.held, a.reasons, a.incomplete = p.held, p.reasons, b.Incomplete
 	})
+	if err == nil {
+		a.note(p)
+	}
 	return p, err
 }
 
 // Tick lets time and the operator do their work: entries that wait get the
-// addresses whose cooldown is over, held releases that are allowed now go, and
-// the table's clock is made durable while addresses cool. Call it about once a
-// minute, and after Configure.
+// addresses whose cooldown is over, held releases that are allowed now go, moves
+// that are confirmed are made, owners of long ago are forgotten, and the table's
+// clock is made durable while addresses cool. Call it about once a minute, when
+// [Allocator.Due] says so, and after Configure.
 func (a *Allocator) Tick(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -253,6 +277,12 @@ func (a *Allocator) Tick(ctx context.Context) error {
 	}
 	before := a.t.meta.Revision
 	if _, err := a.change(ctx, vip.Batch{Incomplete: a.incomplete}); err != nil {
+		return err
+	}
+	if err := a.move(ctx); err != nil {
+		return err
+	}
+	if err := a.forget(ctx); err != nil {
 		return err
 	}
 	if a.t.meta.Revision == before && a.t.cooling(a.clock()-a.cfg.Cooldown) {
@@ -317,7 +347,7 @@ func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) er
 	failpoint.Hit("before-store")
 	if err := a.store.Commit(context.WithoutCancel(ctx), d); err != nil {
 		if !errors.Is(err, ErrConflict) {
-			a.doubt = &doubt{d, conclude}
+			a.doubt = &doubt{d, a.t.meta.Pools, conclude}
 		}
 		return err
 	}
@@ -329,11 +359,18 @@ func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) er
 // adopt takes a durable delta into the table and tells of it.
 func (a *Allocator) adopt(d Delta, took time.Duration) {
 	a.t.apply(d)
+	a.unread = a.unread || a.t.stirred || len(a.t.wanting) > 0
 	failpoint.Hit("table")
+	a.tell(d, took)
+}
+
+// tell tells of a delta that the table has.
+func (a *Allocator) tell(d Delta, took time.Duration) {
 	c := Commit{Meta: a.t.meta, Rows: d.Rows, Meshes: d.meshes(), MeshesGone: d.MeshesGone, Took: took}
 	for _, change := range d.Addrs {
 		change.count(&c.Allocated, &c.Returned, &c.Released)
 	}
+	c.Moves = a.moved(d)
 	a.cfg.OnCommit(c)
 }
 
@@ -344,7 +381,7 @@ func (a *Allocator) settle(ctx context.Context) error {
 		return ErrClosed
 	}
 	if a.doubt == nil {
-		return nil
+		return a.heal(ctx)
 	}
 	rev, err := a.store.Revision(ctx)
 	switch {
@@ -353,15 +390,15 @@ func (a *Allocator) settle(ctx context.Context) error {
 	case rev == a.doubt.Base:
 	case rev == a.doubt.Meta.Revision:
 		// Configure may have come in between: the delta has the pools of before.
-		a.t.setPools(a.doubt.Meta.Pools)
+		a.t.setPools(a.doubt.was, a.cfg.Layout)
 		a.adopt(a.doubt.Delta, 0)
 		a.doubt.conclude()
-		a.t.setPools(mergePools(a.t.meta.Pools, a.cfg.Layout))
+		a.t.lay(a.cfg.Layout)
 	default:
 		return fmt.Errorf("the store is at revision %d, want %d or %d: %w", rev, a.doubt.Base, a.doubt.Meta.Revision, ErrConflict)
 	}
 	a.doubt = nil
-	return nil
+	return a.heal(ctx)
 }
 
 // Close closes the store. Rows that were handed out stay valid.

@@ -13,10 +13,12 @@ import (
 // released holds the addresses that nobody has, and who had them last: by
 // address, by owner, and for each pool in the order of their release.
 type released struct {
-	prefixes []netip.Prefix // of the pools
-	byAddr   map[netip.Addr]Holding
-	byOwner  map[vip.Key][]netip.Addr // the last released last
-	queues   map[netip.Prefix]*queue
+	byAddr  map[netip.Addr]Holding
+	byOwner map[vip.Key][]netip.Addr // the last released last, once queued
+	queues  map[netip.Prefix]*queue
+	// lone are those that no newcomer may have: they lie in no pool, or are
+	// blocked in theirs.
+	lone map[netip.Addr]struct{}
 }
 
 // queue holds the released addresses of a pool, the longest released first. It
@@ -34,18 +36,14 @@ type queued struct {
 	at   time.Duration
 }
 
-// newReleased returns an empty set for the given pools.
-func newReleased(pools []Pool) *released {
-	r := &released{
+// newReleased returns an empty set.
+func newReleased() *released {
+	return &released{
 		byAddr:  make(map[netip.Addr]Holding),
 		byOwner: make(map[vip.Key][]netip.Addr),
-		queues:  make(map[netip.Prefix]*queue, len(pools)),
+		queues:  make(map[netip.Prefix]*queue),
+		lone:    make(map[netip.Addr]struct{}),
 	}
-	for _, p := range pools {
-		r.prefixes = append(r.prefixes, p.Prefix)
-		r.queues[p.Prefix] = &queue{}
-	}
-	return r
 }
 
 // compareReleased orders holdings as they are reused: the longest released
@@ -61,29 +59,50 @@ func compareReleased(a, b Held) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), a.Addr.Compare(b.Addr))
 }
 
-// queueOf returns the queue of the pool that addr lies in, nil if there is
-// none: such an address is kept for its owner only.
-func (r *released) queueOf(addr netip.Addr) *queue {
-	for _, p := range r.prefixes {
-		if p.Contains(addr) {
-			return r.queues[p]
-		}
-	}
-	return nil
-}
-
-// add notes that h.Addr was given back. Additions come in the order of
-// compareReleased.
-func (r *released) add(h Held) {
+// note says that h.Addr was given back. It is in no queue yet.
+func (r *released) note(h Held) {
 	r.byAddr[h.Addr] = h.Holding
 	r.byOwner[h.Owner] = append(r.byOwner[h.Owner], h.Addr)
-	if q := r.queueOf(h.Addr); q != nil && h.Released {
-		q.items = append(q.items, queued{h.Addr, h.At})
+}
+
+// enqueue puts an address that was given back into the queue of its pool.
+// Additions come in the order of compareReleased.
+func (r *released) enqueue(t *table, h Held) {
+	s := t.spaceOf(h.Addr)
+	if s == nil || !h.Released {
+		r.lone[h.Addr] = struct{}{}
+		return
+	}
+	if _, blocked := rangeOf(s.blocked, h.Addr); blocked {
+		r.lone[h.Addr] = struct{}{}
+		return
+	}
+	q := r.queues[s.prefix]
+	q.items = append(q.items, queued{h.Addr, h.At})
+}
+
+// queue puts all that was noted into the queues of the table's pools, as they
+// are now.
+func (r *released) queue(t *table) {
+	clear(r.queues)
+	clear(r.lone)
+	clear(r.byOwner)
+	for _, s := range t.spaces {
+		r.queues[s.prefix] = &queue{}
+	}
+	held := make([]Held, 0, len(r.byAddr))
+	for a, h := range r.byAddr {
+		held = append(held, Held{a, h})
+	}
+	slices.SortFunc(held, compareReleased)
+	for _, h := range held {
+		r.byOwner[h.Owner] = append(r.byOwner[h.Owner], h.Addr)
+		r.enqueue(t, h)
 	}
 }
 
-// remove notes that somebody has addr now.
-func (r *released) remove(addr netip.Addr) {
+// remove notes that somebody has addr now, or that it is forgotten who had it.
+func (r *released) remove(t *table, addr netip.Addr) {
 	h, ok := r.byAddr[addr]
 	if !ok {
 		return
@@ -95,10 +114,13 @@ func (r *released) remove(addr netip.Addr) {
 	} else {
 		delete(r.byOwner, h.Owner)
 	}
-	if q := r.queueOf(addr); q != nil && h.Released {
-		q.stale++
-		q.trim(r.byAddr)
+	if _, lone := r.lone[addr]; lone {
+		delete(r.lone, addr)
+		return
 	}
+	q := r.queues[t.spaceOf(addr).prefix]
+	q.stale++
+	q.trim(r.byAddr)
 }
 
 // trim drops stale elements at the head, and all of them once they and the
@@ -158,15 +180,6 @@ func (r *released) of(owner vip.Key) iter.Seq2[netip.Addr, Holding] {
 func (r *released) size(pool netip.Prefix) int {
 	q := r.queues[pool]
 	return len(q.items) - q.head - q.stale
-}
-
-// next returns when the longest released address of pool was released.
-func (r *released) next(pool netip.Prefix) (at time.Duration, ok bool) {
-	q := r.queues[pool]
-	if q.head < len(q.items) {
-		return q.items[q.head].at, true
-	}
-	return 0, false
 }
 
 // latest returns when an address of pool was released last.

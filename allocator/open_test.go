@@ -10,6 +10,7 @@ import (
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
 	"go.uber.org/goleak"
+	"go4.org/netipx"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -51,6 +52,15 @@ func prefixes(pools ...string) []netip.Prefix {
 
 // layout returns the layout that has pools and nothing else.
 func layout(pools ...string) allocator.Layout { return allocator.Ranges(prefixes(pools...)...) }
+
+// ranges reads "FROM-TO".
+func ranges(texts ...string) []netipx.IPRange {
+	var rs []netipx.IPRange
+	for _, s := range texts {
+		rs = append(rs, netipx.MustParseIPRange(s))
+	}
+	return rs
+}
 
 // anyRelease lets everything be released that sources no longer list.
 var anyRelease = allocator.Limit{Stated: true, N: 100, Percent: true}

@@ -14,7 +14,9 @@ import (
 // oracle says what a table must be, by the plainest means: it looks at every
 // address of every pool for each entry that wants one.
 type oracle struct {
-	pools    []netip.Prefix
+	pools []netip.Prefix
+	// table are the pools of the table, with those that are configured no more.
+	table    []allocator.Pool
 	cooldown time.Duration
 	limit    allocator.Limit
 
@@ -192,6 +194,9 @@ func (o *oracle) assign(v4 bool, waited map[vip.Key]bool, now time.Duration) {
 		return strings.Compare(a.Name, b.Name)
 	})
 	for _, key := range needy {
+		if waited[key] && !o.configured(v4) {
+			continue
+		}
 		if addr := o.own(key, v4); addr.IsValid() {
 			o.give(key, addr)
 		}
@@ -208,6 +213,11 @@ func (o *oracle) assign(v4 bool, waited map[vip.Key]bool, now time.Duration) {
 			o.give(key, addr)
 		}
 	}
+}
+
+// configured reports whether there is a pool of the family.
+func (o *oracle) configured(v4 bool) bool {
+	return slices.ContainsFunc(o.pools, func(p netip.Prefix) bool { return p.Addr().Is4() == v4 })
 }
 
 func has(row *vip.Row, v4 bool) netip.Addr {
@@ -228,10 +238,11 @@ func (o *oracle) give(key vip.Key, addr netip.Addr) {
 	delete(o.past, addr)
 }
 
-// own returns the address that key gave back last, of those in the pools.
+// own returns the address that key gave back last, of those in the table's pools.
 func (o *oracle) own(key vip.Key, v4 bool) (last netip.Addr) {
 	for addr, r := range o.past {
-		in := slices.ContainsFunc(o.pools, func(p netip.Prefix) bool { return p.Contains(addr) })
+		in := slices.ContainsFunc(o.table, func(p allocator.Pool) bool { return p.Prefix.Contains(addr) }) ||
+			slices.ContainsFunc(o.pools, func(p netip.Prefix) bool { return p.Contains(addr) })
 		if in && addr.Is4() == v4 && r.owner == key && (!last.IsValid() || r.at > o.past[last].at) {
 			last = addr
 		}
@@ -251,10 +262,20 @@ func inPool(p netip.Prefix) (addrs []netip.Addr) {
 }
 
 // unused returns the lowest address that nobody ever had, of the first pool
-// with one.
+// with one: first of those beyond the pool's cursor.
 func (o *oracle) unused(v4 bool) netip.Addr {
+	if a := o.unusedFrom(v4, true); a.IsValid() {
+		return a
+	}
+	return o.unusedFrom(v4, false)
+}
+
+func (o *oracle) unusedFrom(v4, beyond bool) netip.Addr {
 	for _, p := range o.pools {
 		for _, a := range inPool(p) {
+			if beyond && o.passed(p, a) {
+				continue
+			}
 			_, had := o.past[a]
 			if a.Is4() == v4 && !had && !slices.ContainsFunc(slices.Collect(maps.Values(o.rows)), func(r *vip.Row) bool { return r.Has(a) }) {
 				return a
@@ -262,6 +283,16 @@ func (o *oracle) unused(v4 bool) netip.Addr {
 		}
 	}
 	return netip.Addr{}
+}
+
+// passed reports whether the cursor of a pool, as the table had it, has passed a.
+func (o *oracle) passed(p netip.Prefix, a netip.Addr) bool {
+	for _, q := range o.table {
+		if q.Prefix == p {
+			return !q.Next.IsValid() || a.Less(q.Next)
+		}
+	}
+	return false
 }
 
 // rested returns the longest released address whose cooldown is over, of the

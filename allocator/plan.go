@@ -14,17 +14,33 @@ import (
 // the operator. Making it changes nothing.
 type plan struct {
 	t        *table
+	layout   Layout
 	now      time.Duration // the table's clock
 	cooldown time.Duration
 
 	edits map[vip.Key]*edit
 	addrs map[netip.Addr]*AddrChange
 	pools []poolPlan
+	// gives are the addresses that entries of the plan are given by Kuma.
+	gives map[netip.Addr]bool
 
 	meshesNew, meshesGone map[string]struct{}
 	held                  heldBack
 	reasons               map[string]string
 	exhausted             []vip.Key
+	// notes are what became of the static addresses that the plan looked at,
+	// empty where they are had.
+	notes map[seat]string
+	// moves are the rows that get another address, by key.
+	moves []Move
+	// confirmed: the moves are those of the plan that the operator confirmed.
+	confirmed bool
+}
+
+// seat is an entry's place in a family.
+type seat struct {
+	key vip.Key
+	v4  bool
 }
 
 // edit is a row on its way: old as the table has it, row as it will be, with
@@ -36,17 +52,30 @@ type edit struct {
 	drop     []string
 }
 
-// makePlan plans batch b on table t. The result depends on t and on what b
-// says, not on the order in which b says it.
-func makePlan(t *table, b vip.Batch, held heldBack, limit Limit, cooldown, now time.Duration) *plan {
+// newPlan returns a plan that changes nothing yet.
+func (a *Allocator) newPlan(changes int) *plan {
 	p := &plan{
-		t: t, now: now, cooldown: cooldown,
-		edits:      make(map[vip.Key]*edit, b.Changes()),
-		addrs:      make(map[netip.Addr]*AddrChange, b.Changes()),
+		t: a.t, layout: a.cfg.Layout, now: a.clock(), cooldown: a.cfg.Cooldown,
+		edits:      make(map[vip.Key]*edit, changes),
+		addrs:      make(map[netip.Addr]*AddrChange, changes),
+		gives:      make(map[netip.Addr]bool),
 		meshesNew:  make(map[string]struct{}),
 		meshesGone: make(map[string]struct{}),
+		notes:      make(map[seat]string),
+		held:       a.held, reasons: a.reasons,
 	}
-	sets, want := demands(t, b, held)
+	for i, pool := range a.t.meta.Pools {
+		p.pools = append(p.pools, poolPlan{Pool: pool, space: &a.t.spaces[i]})
+	}
+	return p
+}
+
+// ask plans batch b. The result depends on the table and on what b says, not on
+// the order in which b says it.
+func (p *plan) ask(b vip.Batch, limit Limit) {
+	defer p.stopReuse()
+	t := p.t
+	sets, want := demands(t, b, p.held)
 	var allowed drops
 	allowed, p.held, p.reasons = judge(t, want, b.Incomplete, limit)
 	for mesh, h := range allowed {
@@ -74,7 +103,6 @@ func makePlan(t *table, b vip.Batch, held heldBack, limit Limit, cooldown, now t
 	}
 	p.release()
 	p.assign()
-	return p
 }
 
 // demands turns a batch, full or not, into what each mesh sets and what it
@@ -145,7 +173,10 @@ func (e *edit) unlist(mesh string) { e.drop = append(e.drop, mesh) }
 // list lets mesh say r. It is called in the order of the meshes. Of two
 // spellings in one mesh the first in sort order stands.
 func (e *edit) list(mesh string, r vip.Request) {
-	l := vip.Listing{Mesh: mesh, Name: r.Entry.Name, Outbounds: r.Outbounds}
+	l := vip.Listing{Mesh: mesh, Name: r.Entry.Name, Outbounds: r.Outbounds, Terms: r.Terms}
+	if l.Terms.Empty() {
+		l.Terms = nil
+	}
 	if was, ok := e.row.Listing(mesh); ok && was.Equal(l) {
 		return
 	}
@@ -167,28 +198,31 @@ func (e *edit) merge() {
 	e.set, e.drop = nil, nil
 }
 
-// release gives back the addresses of rows that no mesh lists any more.
+// release gives back the addresses of rows that no mesh lists any more, and of
+// those that Kuma has given others.
 func (p *plan) release() {
 	for key, e := range p.edits {
-		if len(e.row.Listings) > 0 || e.old == nil {
+		gone := len(e.row.Listings) == 0
+		given := e.row.Given()
+		for _, a := range given {
+			p.gives[a] = true
+		}
+		if e.old == nil || !gone && len(given) == 0 {
 			continue
 		}
-		last := e.old.Listings[len(e.old.Listings)-1].Mesh
 		for _, a := range e.old.Addrs() {
-			if _, unreadable := p.t.reserved[a]; unreadable {
-				continue
-			}
-			p.addrs[a] = &AddrChange{
-				Addr: a,
-				Old:  &Holding{Owner: key},
-				New:  &Holding{Owner: key, Released: true, At: p.now, Mesh: last},
+			p.giveUp(key, e.old, a)
+			if !gone {
+				e.row = withAddr(e.row, netip.Addr{}, a.Is4())
+				p.moves = append(p.moves, Move{Key: key, From: a, To: given[0], Why: "Kuma gave it " + given[0].String()})
 			}
 		}
 	}
 }
 
 // delta returns the transaction, nil if there is nothing to write. The serial
-// is raised to unix, or by one, if a query could see a difference.
+// is raised to unix, or by one, if a query could see a difference: a retired
+// pool that is gone is one, for its reverse zone goes with it.
 func (p *plan) delta(unix uint32, synced bool) *Delta {
 	d := &Delta{Base: p.t.meta.Revision, Meta: p.t.meta}
 	for _, key := range slices.SortedFunc(maps.Keys(p.edits), vip.Key.Compare) {
@@ -208,17 +242,63 @@ func (p *plan) delta(unix uint32, synced bool) *Delta {
 	slices.SortFunc(d.Addrs, func(a, b AddrChange) int { return a.Addr.Compare(b.Addr) })
 	d.MeshesNew = slices.SortedFunc(maps.Keys(p.meshesNew), strings.Compare)
 	d.MeshesGone = slices.SortedFunc(maps.Keys(p.meshesGone), strings.Compare)
-	if len(d.Rows) == 0 && len(d.MeshesNew) == 0 && len(d.MeshesGone) == 0 && synced == p.t.meta.Synced {
+	pools := p.poolsAfter()
+	fewer := len(pools) < len(p.pools)
+	if len(d.Rows) == 0 && len(d.Addrs) == 0 && len(d.MeshesNew) == 0 && len(d.MeshesGone) == 0 &&
+		synced == p.t.meta.Synced && !fewer && !p.confirmed {
 		return nil
 	}
 	d.Meta.Synced = synced
 	d.Meta.Clock = p.now
 	d.Meta.Revision++
-	d.Meta.Pools = p.cursors()
-	if len(d.Rows) > 0 || d.Meta.Serial == 0 {
+	d.Meta.Pools = pools
+	if p.confirmed {
+		d.Meta.Generation++
+	}
+	if len(d.Rows) > 0 || fewer || d.Meta.Serial == 0 {
 		d.Meta.Serial = nextSerial(p.t.meta.Serial, unix)
 	}
 	return d
+}
+
+// poolsAfter returns the pools as they are after the plan: the cursors as it
+// leaves them, and without the retired ones in which nobody has an address, or
+// could come back to one.
+func (p *plan) poolsAfter() []Pool {
+	pools := make([]Pool, 0, len(p.pools))
+	var change map[netip.Prefix]int
+	for _, pool := range p.pools {
+		if pool.Retired {
+			if change == nil {
+				change = p.useChange()
+			}
+			at, left := p.t.released.latest(pool.Prefix)
+			cooling := left && at > p.now-p.cooldown && !p.confirmed
+			if p.t.used[pool.Prefix]+change[pool.Prefix] == 0 && !cooling && (change[pool.Prefix] == 0 || p.confirmed) {
+				continue
+			}
+		}
+		pools = append(pools, pool.Pool)
+	}
+	return pools
+}
+
+// useChange returns by how much the plan changes the use of each pool.
+func (p *plan) useChange() map[netip.Prefix]int {
+	change := make(map[netip.Prefix]int)
+	for addr, c := range p.addrs {
+		s := p.t.spaceOf(addr)
+		if s == nil {
+			continue
+		}
+		if c.New != nil && !c.New.Released {
+			change[s.prefix]++
+		}
+		if c.Old != nil && !c.Old.Released {
+			change[s.prefix]--
+		}
+	}
+	return change
 }
 
 // nextSerial returns the serial after last: the time in seconds, or one more

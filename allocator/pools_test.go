@@ -69,8 +69,8 @@ func TestWhatAPoolGivesOut(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAWidePool: a /64 is walked over its end as a table that was taken
-// over has it, and not beyond.
+// TestTheEndOfAWidePool: a /64 is walked to its end as a table that was taken
+// over has it, and not beyond; then come those that were passed over.
 func TestTheEndOfAWidePool(t *testing.T) {
 	t.Parallel()
 	store := memstore.New()
@@ -78,7 +78,7 @@ func TestTheEndOfAWidePool(t *testing.T) {
 	seed(t, store, allocator.Pool{Prefix: prefixes("fd00::/64")[0], Next: web.V6}, web)
 	a := open(t, store, nil, allocator.Config{Layout: layout("fd00::/64")})
 	apply(t, a, part(set("m", "last", "one-too-many")))
-	wantTable(t, a, map[string]string{"web": "fd00::ffff:ffff:ffff:fffe", "last": "fd00::ffff:ffff:ffff:ffff", "one-too-many": ""})
+	wantTable(t, a, map[string]string{"web": "fd00::ffff:ffff:ffff:fffe", "last": "fd00::ffff:ffff:ffff:ffff", "one-too-many": "fd00::"})
 }
 
 // seed makes an empty store hold rows of mesh m in one pool.
@@ -121,8 +121,9 @@ func TestNetworkAndBroadcastAreKeptWhereATableHasThem(t *testing.T) {
 	wantTable(t, a, want)
 }
 
-// TestAPoolThatIsTakenAwayMovesNothing: its rows stay and it gives out no more,
-// which is said; it is dropped with the last of them.
+// TestAPoolThatIsTakenAwayMovesNothing: its rows stay, who comes back gets its
+// own, and it gives out no more, which is said; it is dropped when the last of
+// them has cooled down.
 func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 	t.Parallel()
 	store, c := &faulty{Store: memstore.New()}, &clock{}
@@ -138,11 +139,10 @@ func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 		t.Errorf("logged %q", text)
 	}
 	c.running += time.Hour
-	// Even c gets another address: its own lies in a range that is no more ours.
 	apply(t, a, full(set("m", "a", "b", "c", "d")))
-	want := map[string]string{"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.1.0.1", "d": "10.1.0.2"}
+	want := map[string]string{"a": "10.0.0.1", "b": "10.0.0.2", "c": "10.0.0.3", "d": "10.1.0.1"}
 	wantTable(t, a, want)
-	if pools := fmt.Sprint(a.Pools()); pools != "[{10.1.0.0/29 10.1.0.3 false} {10.0.0.0/29 10.0.0.4 true}]" {
+	if pools := fmt.Sprint(a.Pools()); pools != "[{10.1.0.0/29 10.1.0.2 false} {10.0.0.0/29 10.0.0.4 true}]" {
 		t.Errorf("pools %s", pools)
 	}
 
@@ -150,12 +150,19 @@ func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 	if len(a.Pools()) != 2 {
 		t.Errorf("the pool went with an entry in it: %v", a.Pools())
 	}
-	apply(t, a, part(drop("m", "b")))
-	if pools := fmt.Sprint(a.Pools()); pools != "[{10.1.0.0/29 10.1.0.3 false}]" {
+	apply(t, a, part(drop("m", "b", "c")))
+	tick(t, a)
+	if len(a.Pools()) != 2 {
+		t.Errorf("the pool went while its addresses cool down: %v", a.Pools())
+	}
+	c.running += cfg.Cooldown + time.Second
+	tick(t, a)
+	if pools := fmt.Sprint(a.Pools()); pools != "[{10.1.0.0/29 10.1.0.2 false}]" {
 		t.Errorf("pools %s", pools)
 	}
 	delete(want, "a")
 	delete(want, "b")
+	delete(want, "c")
 	log.Reset()
 	a = restart(t, a, store, c, cfg)
 	wantTable(t, a, want)
@@ -168,7 +175,7 @@ func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	apply(t, a, part(set("m", "b", "e")))
-	want["b"], want["e"] = "10.0.0.2", "10.1.0.3"
+	want["b"], want["e"] = "10.0.0.2", "10.1.0.2"
 	wantTable(t, a, want)
 }
 
@@ -182,7 +189,11 @@ func TestAPoolThatComesBackGivesThoseWhoWaitTheirOwn(t *testing.T) {
 	}
 	apply(t, a, full(set("m", "a", "b")))
 	apply(t, a, part(drop("m", "b")))
-	configure("10.1.0.1/32")
+	hidden := layout("10.1.0.1/32", "10.0.0.0/30")
+	hidden.Pools[1].Exclude = ranges("10.0.0.2-10.0.0.2")
+	if err := a.Configure(allocator.Config{Layout: hidden, Cooldown: time.Hour, MaxRelease: anyRelease}); err != nil {
+		t.Fatal(err)
+	}
 	apply(t, a, part(set("m", "b", "aa"))) // aa takes all that there is
 	wantTable(t, a, map[string]string{"a": "10.0.0.1", "aa": "10.1.0.1", "b": ""})
 	// b's own is still cooling, and there is no other.

@@ -99,6 +99,7 @@ func (m *machine) change(t *rapid.T, b vip.Batch, do func() error) {
 	m.store.before, m.store.after = fault == "before", fault == "after"
 	stuck := m.lost && m.store.silent
 	now, commits := m.now(), m.store.commits
+	m.o.table = m.load(t).Meta.Pools
 	err := do()
 	m.store.before, m.store.after = false, false
 	if stuck {

@@ -24,6 +24,7 @@ func (p *plan) report() Report {
 // first time, has again, or gives up.
 func (c AddrChange) count(allocated, returned, released *int) {
 	switch {
+	case c.New == nil:
 	case c.New.Released:
 		*released++
 	case c.Old != nil && c.Old.Owner == c.New.Owner:
@@ -84,6 +85,9 @@ func (d Delta) meshes() []string {
 type Stats struct {
 	Entries, Meshes, Waiting, Damaged int
 	Held                              int // entries whose release is held
+	Pending                           int // moves that wait for their confirmation
+	Refused                           int // static addresses that entries do not have
+	Repaired                          int // steps of repair since the start
 	Meta                              Meta
 	Pools                             []PoolUse
 }
@@ -104,7 +108,8 @@ func (a *Allocator) Stats() Stats {
 	defer a.mu.Unlock()
 	s := Stats{
 		Entries: len(a.t.rows), Meshes: len(a.t.meshes),
-		Waiting: max(len(a.t.waiting4), len(a.t.waiting6)), Damaged: len(a.damaged), Meta: a.t.meta,
+		Waiting: max(a.t.waiting4.len(), a.t.waiting6.len()), Damaged: len(a.damaged), Meta: a.t.meta,
+		Pending: len(a.moves.List), Refused: len(a.notes), Repaired: a.repaired,
 	}
 	for _, h := range a.held {
 		s.Held += len(h.keys)

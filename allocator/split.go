@@ -33,7 +33,7 @@ func (d Delta) split(was Meta, n int) []Delta {
 		part.Meta.Revision = part.Base + 1
 		part.Meta.Serial += uint32(i)
 		part.Meta.Clock += time.Duration(i)
-		part.Meta.Synced = was.Synced
+		part.Meta.Synced, part.Meta.Generation = was.Synced, was.Generation
 		for _, r := range rows {
 			for _, c := range byRow[r.Key] {
 				if c.New.Released {
@@ -53,15 +53,21 @@ func (d Delta) split(was Meta, n int) []Delta {
 	last := len(parts) - 1
 	parts[0].MeshesNew = d.MeshesNew
 	parts[last].MeshesGone = d.MeshesGone
-	parts[last].Meta.Synced = d.Meta.Synced
-	holdCursors(parts)
+	parts[last].Meta.Synced, parts[last].Meta.Generation = d.Meta.Synced, d.Meta.Generation
+	holdCursors(parts, was.Pools)
 	return parts
 }
 
 // holdCursors keeps the cursors of each part at the lowest address that a later
-// part takes from them, or a crash in between would pass those over for ever.
-func holdCursors(parts []Delta) {
-	pools := parts[len(parts)-1].Meta.Pools
+// part takes from them, or a crash in between would pass those over until they
+// are found as gaps. A pool that the delta drops stays until the last part.
+func holdCursors(parts []Delta, was []Pool) {
+	pools := slices.Clone(parts[len(parts)-1].Meta.Pools)
+	for _, p := range was {
+		if p.Retired && !slices.ContainsFunc(pools, func(q Pool) bool { return q.Prefix == p.Prefix }) {
+			pools = append(pools, p)
+		}
+	}
 	for i := len(parts) - 2; i >= 0; i-- {
 		pools = slices.Clone(pools)
 		for _, c := range parts[i+1].Addrs {

@@ -14,8 +14,10 @@ import (
 type table struct {
 	meta Meta
 	rows map[vip.Key]*vip.Row
-	// live are the addresses that rows have.
+	// live are the addresses that the table gave to rows.
 	live map[netip.Addr]*vip.Row
+	// given counts the rows that Kuma gave an address to.
+	given map[netip.Addr]int
 	// used counts the live addresses of each pool.
 	used map[netip.Prefix]int
 	// released are the addresses that their owner has given back, or whose
@@ -27,97 +29,110 @@ type table struct {
 	listed int
 	// waiting4 and waiting6 are the entries that lack an address of a family
 	// for which there is a pool.
-	waiting4, waiting6 map[vip.Key]struct{}
+	waiting4, waiting6 *waiting
+	// unsettled are the rows that have an address which they should not: see
+	// misplaced. It says nothing of whether they can have another.
+	unsettled map[vip.Key]struct{}
+	// wanting are those of them that should be at a static address: whether it
+	// is free depends on others.
+	wanting map[vip.Key]struct{}
+	// stirred: something came to unsettled, or left it.
+	stirred bool
+	// frozen are the rows that share an address with another, in a table that
+	// is not to be repaired: they are shown, and own nothing.
+	frozen map[vip.Key]struct{}
 	// reserved are addresses whose holder could not be read: nobody gets them.
 	reserved map[netip.Addr]struct{}
 	// aside: some address was never released, and yet has no row, for that
 	// could not be read.
 	aside bool
-	// otherPools: the pools have changed since the last delta.
-	otherPools bool
+
+	// durable are the pools as the store has them: a layout is held against
+	// these, so that one which was never written leaves no trace.
+	durable []Pool
+	// What the layout says: spaces are in the order of meta.Pools.
+	spaces   []space
+	statics  map[vip.Key][2]netip.Addr // v4, v6
+	staticOf map[netip.Addr]vip.Key
+	// relaid: the layout has changed since the last delta.
+	relaid bool
 }
 
-// newTable builds the table of a state, with the pools of its meta. It is of use
-// only if Check finds the state sound.
-func newTable(s State) *table {
+// newTable builds the table of a state under a layout. It is of use only if
+// Check finds the state sound.
+func newTable(s State, l Layout) *table {
 	t := &table{
-		meta:     s.Meta,
-		rows:     make(map[vip.Key]*vip.Row, len(s.Rows)),
-		live:     make(map[netip.Addr]*vip.Row, len(s.Addrs)),
-		used:     make(map[netip.Prefix]int),
-		released: newReleased(s.Meta.Pools),
-		meshes:   make(map[string]map[vip.Key]struct{}, len(s.Meshes)),
-		waiting4: make(map[vip.Key]struct{}),
-		waiting6: make(map[vip.Key]struct{}),
-		reserved: make(map[netip.Addr]struct{}),
+		meta:      s.Meta,
+		durable:   s.Meta.Pools,
+		rows:      make(map[vip.Key]*vip.Row, len(s.Rows)),
+		live:      make(map[netip.Addr]*vip.Row, len(s.Addrs)),
+		given:     make(map[netip.Addr]int),
+		used:      make(map[netip.Prefix]int),
+		released:  newReleased(),
+		meshes:    make(map[string]map[vip.Key]struct{}, len(s.Meshes)),
+		waiting4:  newWaiting(),
+		waiting6:  newWaiting(),
+		unsettled: make(map[vip.Key]struct{}),
+		wanting:   make(map[vip.Key]struct{}),
+		frozen:    make(map[vip.Key]struct{}),
+		reserved:  make(map[netip.Addr]struct{}),
 	}
 	for _, m := range s.Meshes {
 		t.meshes[m] = make(map[vip.Key]struct{})
-	}
-	for _, r := range s.Rows {
-		for _, l := range r.Listings {
-			if t.meshes[l.Mesh] == nil { // Check will say so
-				t.meshes[l.Mesh] = make(map[vip.Key]struct{})
-			}
-		}
-		t.setRow(r.Key(), nil, r)
 	}
 	for _, d := range s.Damaged {
 		if d.Addr.IsValid() {
 			t.reserved[d.Addr] = struct{}{}
 		}
 	}
-	lone := slices.DeleteFunc(slices.Clone(s.Addrs), func(h Held) bool { return t.live[h.Addr] != nil })
-	t.aside = slices.ContainsFunc(lone, func(h Held) bool { return !h.Released })
-	t.queue(lone)
+	for _, r := range s.Rows {
+		t.rows[r.Key()] = r
+		for _, a := range r.Addrs() {
+			t.live[a] = r
+		}
+		for _, l := range r.Listings {
+			if t.meshes[l.Mesh] == nil { // Check will say so
+				t.meshes[l.Mesh] = make(map[vip.Key]struct{})
+			}
+		}
+		t.list(r.Key(), r)
+	}
+	for _, h := range s.Addrs {
+		if t.live[h.Addr] == nil {
+			t.released.note(h)
+			t.aside = t.aside || !h.Released
+		}
+	}
+	t.lay(l)
 	return t
 }
 
-// queue fills the released addresses, in the order in which they are reused.
-func (t *table) queue(held []Held) {
-	t.released = newReleased(t.meta.Pools)
-	slices.SortFunc(held, compareReleased)
-	for _, h := range held {
-		t.released.add(h)
-	}
-}
+// lay gives the table the pools of a layout.
+func (t *table) lay(l Layout) { t.setPools(mergePools(t.durable, l), l) }
 
-// setPools gives the table other pools. Retired ones in which nobody has an
-// address are dropped.
-func (t *table) setPools(pools []Pool) {
-	t.meta.Pools = pools
-	t.otherPools = true
+// setPools gives the table other pools, under a layout.
+func (t *table) setPools(pools []Pool, l Layout) {
+	t.meta.Pools, t.relaid = pools, true
+	t.spaces = newSpaces(pools, l)
+	t.setStatics(l.Statics)
 	clear(t.used)
-	clear(t.waiting4)
-	clear(t.waiting6)
-	for key, r := range t.rows {
-		for _, a := range r.Addrs() {
-			t.count(a, 1)
-		}
-		t.wait(key, r)
+	for addr := range t.live {
+		t.count(addr, 1)
 	}
-	for a, h := range t.released.byAddr {
+	t.released.queue(t)
+	for addr, h := range t.released.byAddr {
 		if !h.Released {
-			t.count(a, 1) // its row is set aside, and may come back
+			t.count(addr, 1) // its row is set aside, and may come back
 		}
 	}
-	t.dropRetired()
-	t.requeue()
-}
-
-// dropRetired drops the retired pools in which nobody has an address.
-func (t *table) dropRetired() {
-	t.meta.Pools = slices.DeleteFunc(slices.Clone(t.meta.Pools), func(p Pool) bool { return p.Retired && t.used[p.Prefix] == 0 })
-}
-
-// requeue puts the released addresses into the queues of the pools as they are
-// now.
-func (t *table) requeue() {
-	held := make([]Held, 0, len(t.released.byAddr))
-	for a, h := range t.released.byAddr {
-		held = append(held, Held{a, h})
+	t.findGaps()
+	t.waiting4.clear()
+	t.waiting6.clear()
+	clear(t.unsettled)
+	clear(t.wanting)
+	for key, r := range t.rows {
+		t.place(key, r)
 	}
-	t.queue(held)
 }
 
 // apply changes the table by a delta that is durable.
@@ -125,15 +140,26 @@ func (t *table) apply(d Delta) {
 	for _, m := range d.MeshesNew {
 		t.meshes[m] = make(map[vip.Key]struct{})
 	}
+	forgotten := make(map[int][]netip.Addr)
 	for _, c := range d.Addrs {
 		if c.Old != nil && (c.Old.Released || t.live[c.Addr] == nil) {
-			t.released.remove(c.Addr)
+			t.released.remove(t, c.Addr)
 			if !c.Old.Released {
 				t.count(c.Addr, -1) // the row counts it from now on
 			}
 		}
-		if c.New.Released {
-			t.released.add(Held{c.Addr, *c.New})
+		i := slices.IndexFunc(t.spaces, func(s space) bool { return s.prefix.Contains(c.Addr) })
+		switch {
+		case c.New == nil:
+			if i >= 0 {
+				forgotten[i] = append(forgotten[i], c.Addr)
+			}
+		case c.New.Released:
+			t.released.note(Held{c.Addr, *c.New})
+			t.released.enqueue(t, Held{c.Addr, *c.New})
+		}
+		if c.Old == nil && i >= 0 {
+			t.spaces[i].fill(c.Addr)
 		}
 	}
 	for _, c := range d.Rows {
@@ -142,19 +168,22 @@ func (t *table) apply(d Delta) {
 	for _, m := range d.MeshesGone {
 		delete(t.meshes, m)
 	}
-	t.meta = d.Meta
-	t.otherPools = false
-	for _, p := range t.meta.Pools {
-		if p.Retired && t.used[p.Prefix] == 0 {
-			t.dropRetired()
-			t.requeue()
-			return
-		}
+	was := t.meta.Pools
+	t.meta, t.durable, t.relaid = d.Meta, d.Meta.Pools, false
+	for i, addrs := range forgotten {
+		t.open(i, addrs)
+	}
+	if len(was) != len(t.meta.Pools) { // a retired one was dropped
+		t.spaces = slices.DeleteFunc(t.spaces, func(s space) bool {
+			return !slices.ContainsFunc(t.meta.Pools, func(p Pool) bool { return p.Prefix == s.prefix })
+		})
+		t.released.queue(t)
 	}
 }
 
 // setRow replaces old by row in every index; either may be nil.
 func (t *table) setRow(key vip.Key, old, row *vip.Row) {
+	_, frozen := t.frozen[key]
 	if old != nil {
 		for _, a := range old.Addrs() {
 			if t.live[a] == old {
@@ -162,61 +191,105 @@ func (t *table) setRow(key vip.Key, old, row *vip.Row) {
 				t.count(a, -1)
 			}
 		}
-		for _, l := range old.Listings {
-			if row == nil {
-				delete(t.meshes[l.Mesh], key)
-			} else if _, still := row.Listing(l.Mesh); !still {
-				delete(t.meshes[l.Mesh], key)
-			}
-		}
+		t.unlist(key, old, row)
 	}
-	if old != nil {
-		t.listed -= len(old.Listings)
-	}
-	delete(t.waiting4, key)
-	delete(t.waiting6, key)
 	if row == nil {
 		delete(t.rows, key)
+		delete(t.frozen, key)
+		t.waiting4.drop(key)
+		t.waiting6.drop(key)
+		t.settle(key)
 		return
 	}
 	t.rows[key] = row
-	t.listed += len(row.Listings)
 	for _, a := range row.Addrs() {
-		t.live[a] = row
-		t.count(a, 1)
+		if !frozen {
+			t.live[a] = row
+			t.count(a, 1)
+		}
 	}
+	t.list(key, row)
+	t.place(key, row)
+	for _, a := range row.Given() {
+		if holder := t.live[a]; holder != nil {
+			t.place(holder.Key(), holder)
+		}
+	}
+}
+
+// list notes who lists the row, and what Kuma gave it.
+func (t *table) list(key vip.Key, row *vip.Row) {
+	t.listed += len(row.Listings)
 	for _, l := range row.Listings {
 		t.meshes[l.Mesh][key] = struct{}{}
 	}
-	t.wait(key, row)
+	for _, a := range row.Given() {
+		t.given[a]++
+	}
 }
 
-// wait notes for which families row waits for an address.
-func (t *table) wait(key vip.Key, row *vip.Row) {
-	v4, v6 := families(t.meta.Pools)
-	if v4 && !row.V4.IsValid() {
-		t.waiting4[key] = struct{}{}
+// unlist takes back what list noted of old. row is what comes in its place, or
+// nil.
+func (t *table) unlist(key vip.Key, old, row *vip.Row) {
+	t.listed -= len(old.Listings)
+	for _, l := range old.Listings {
+		if row != nil {
+			if _, still := row.Listing(l.Mesh); still {
+				continue
+			}
+		}
+		delete(t.meshes[l.Mesh], key)
 	}
-	if v6 && !row.V6.IsValid() {
-		t.waiting6[key] = struct{}{}
+	for _, a := range old.Given() {
+		if t.given[a]--; t.given[a] > 0 {
+			continue
+		}
+		delete(t.given, a)
+		if holder := t.live[a]; holder != nil {
+			t.place(holder.Key(), holder)
+		}
+	}
+}
+
+// place notes what a row lacks, and what it should not have.
+func (t *table) place(key vip.Key, row *vip.Row) {
+	v4, v6 := families(t.meta.Pools)
+	_, frozen := t.frozen[key]
+	t.waiting4.set(key, v4 && lacks(row, true) && !frozen, t.static(key, row, true))
+	t.waiting6.set(key, v6 && lacks(row, false) && !frozen, t.static(key, row, false))
+	t.settle(key)
+	for _, addr := range row.Addrs() {
+		if frozen || t.misplaced(key, row, addr) == "" {
+			continue
+		}
+		t.unsettled[key], t.stirred = struct{}{}, true
+		if want := t.static(key, row, addr.Is4()); want.IsValid() && want != addr {
+			t.wanting[key] = struct{}{}
+		}
+	}
+}
+
+// settle notes that the entry of key is where it should be, or is no more.
+func (t *table) settle(key vip.Key) {
+	if _, ok := t.unsettled[key]; ok {
+		t.stirred = true
+		delete(t.unsettled, key)
+		delete(t.wanting, key)
 	}
 }
 
 // count adds n to the use of the pool that addr lies in.
 func (t *table) count(addr netip.Addr, n int) {
-	for _, p := range t.meta.Pools {
-		if p.Prefix.Contains(addr) {
-			t.used[p.Prefix] += n
-			return
-		}
+	if s := t.spaceOf(addr); s != nil {
+		t.used[s.prefix] += n
 	}
 }
 
 // cooling reports whether some address was released after the given time of
 // the table's clock.
 func (t *table) cooling(since time.Duration) bool {
-	for _, p := range t.meta.Pools {
-		if at, ok := t.released.latest(p.Prefix); ok && at > since {
+	for _, s := range t.spaces {
+		if at, ok := t.released.latest(s.prefix); ok && at > since {
 			return true
 		}
 	}
@@ -224,7 +297,7 @@ func (t *table) cooling(since time.Duration) bool {
 }
 
 // waiting returns the entries that lack an address of the family.
-func (t *table) waiting(v4 bool) map[vip.Key]struct{} {
+func (t *table) waiting(v4 bool) *waiting {
 	if v4 {
 		return t.waiting4
 	}
@@ -240,6 +313,12 @@ func families(pools []Pool) (v4, v6 bool) {
 		}
 	}
 	return v4, v6
+}
+
+// lacks reports whether a row has no address of the family and is to have one:
+// what Kuma gave addresses to gets none from us.
+func lacks(row *vip.Row, v4 bool) bool {
+	return !hasFamily(row, v4) && len(row.Given()) == 0
 }
 
 // rowsOf returns the rows of a set of keys, in no order. The caller sorts them,
