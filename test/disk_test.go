@@ -89,3 +89,54 @@ func TestAFullDiskTakesNothingAwayAndIsGotOver(t *testing.T) {
 	s.measured("store_lost", 0)
 	s.unmoved(before)
 }
+
+func TestAFirstStartOnAFullDiskIsGotOver(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, "4m")
+	filler := filepath.Join(disk, "filler")
+	fillDisk(t, filler)
+	p := exampleSite(t)
+	p.store = filepath.Join(disk, "meshvip.db")
+	s := p.start()
+	s.logLine("[ERROR]", p.store, "no space left on device")
+	s.servesNothing()
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	before := s.resolveAll(exampleNames()...) // of itself
+	s.measured("store_lost", 0)
+	s.wait("it to be ready", s.isReady)
+	if left, _ := filepath.Glob(p.store + ".*"); len(left) > 0 {
+		t.Errorf("left beside the store: %v", left)
+	}
+	s.kill()
+	s = p.start()
+	s.unmoved(before)
+}
+
+func TestAFullDiskOfThePublishedTablesDelaysThemOnly(t *testing.T) {
+	t.Parallel()
+	disk := smallDisk(t, "4m")
+	p := exampleSite(t)
+	p.published = filepath.Join(disk, "published")
+	s := p.start()
+	before := s.resolveAll(exampleNames()...)
+	s.wait("the published table", func() bool { return len(p.table("payments")) == len(exampleEntries["payments"]) })
+	filler := filepath.Join(disk, "filler")
+	fillDisk(t, filler)
+	write(t, p.resources, "new.yaml", dataplane("payments", "new", strings.Repeat("n", 50), "escrow"))
+	addr := s.resolves("escrow.mesh")
+	s.logLine("[ERROR]", "tables are not published; trying again", p.published, "no space left on device")
+	if rows := p.table("payments"); len(rows) != len(exampleEntries["payments"]) {
+		t.Errorf("a published table was damaged: %v", rows)
+	}
+	s.unmoved(before)
+	s.measured("store_lost", 0)
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	s.wait("the published table", func() bool { return p.table("payments")["0:escrow"] == addr.String() }) // of itself
+	if left, _ := filepath.Glob(filepath.Join(p.published, ".*")); len(left) > 0 {
+		t.Errorf("left beside the published tables: %v", left)
+	}
+}
