@@ -3,7 +3,6 @@ package allocator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -104,14 +103,6 @@ type Allocator struct {
 	unread bool
 	// stale is what was last told of Config.Confirm.
 	stale string
-}
-
-// doubt is a commit that failed, so that nobody knows whether the store has it.
-type doubt struct {
-	Delta
-	was []Pool // the table's pools when it was planned
-	// conclude is what is to be done once it turns out to be there.
-	conclude func()
 }
 
 // started is the zero of the process's monotonic time.
@@ -253,6 +244,7 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
 	p := a.newPlan(b.Changes())
 	p.ask(b, a.cfg.MaxRelease)
+	failpoint.Hit("planned")
 	a.expect(p)
 	err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full), func() {
 		a.logHolds(p)
@@ -303,102 +295,6 @@ func (a *Allocator) SetOptions(ctx context.Context, options string) error {
 	d.Meta.Options = options
 	d.Meta.Serial = nextSerial(d.Meta.Serial, a.unix())
 	return a.commit(ctx, d, func() {})
-}
-
-// metaDelta returns a delta that only writes the meta.
-func (a *Allocator) metaDelta() *Delta {
-	d := &Delta{Base: a.t.meta.Revision, Meta: a.t.meta}
-	d.Meta.Revision++
-	d.Meta.Clock = a.clock()
-	return d
-}
-
-// commit writes a delta part by part: durable, then in the table, then told.
-// It calls conclude when all of it is there, or a part for good: what is held
-// from then on is what the delta's batch left, and not what the one before it
-// did.
-func (a *Allocator) commit(ctx context.Context, d *Delta, conclude func()) error {
-	if d == nil {
-		conclude()
-		return nil
-	}
-	parts := d.split(a.t.meta, a.chunk)
-	progress := newProgress(a.cfg.Logger, len(d.Rows))
-	for i := range parts {
-		err := a.commitPart(ctx, parts[i], conclude)
-		if i > 0 && err != nil || i == len(parts)-1 && err == nil {
-			conclude()
-		}
-		if err != nil {
-			return fmt.Errorf("committing %d rows after %d of %d: %w", len(parts[i].Rows), progress.done, len(d.Rows), err)
-		}
-		progress.add(len(parts[i].Rows))
-	}
-	return nil
-}
-
-// commitPart writes one transaction.
-func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) error {
-	// What is once begun is finished: its outcome must be known.
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	begin := time.Now()
-	failpoint.Hit("before-store")
-	if err := a.store.Commit(context.WithoutCancel(ctx), d); err != nil {
-		if !errors.Is(err, ErrConflict) {
-			a.doubt = &doubt{d, a.t.meta.Pools, conclude}
-		}
-		return err
-	}
-	failpoint.Hit("durable")
-	a.adopt(d, time.Since(begin))
-	return nil
-}
-
-// adopt takes a durable delta into the table and tells of it.
-func (a *Allocator) adopt(d Delta, took time.Duration) {
-	a.t.apply(d)
-	a.unread = a.unread || a.t.stirred || len(a.t.wanting) > 0
-	failpoint.Hit("table")
-	a.tell(d, took)
-}
-
-// tell tells of a delta that the table has.
-func (a *Allocator) tell(d Delta, took time.Duration) {
-	c := Commit{Meta: a.t.meta, Rows: d.Rows, Meshes: d.meshes(), MeshesGone: d.MeshesGone, Took: took}
-	for _, change := range d.Addrs {
-		change.count(&c.Allocated, &c.Returned, &c.Released)
-	}
-	c.Moves = a.moved(d)
-	a.cfg.OnCommit(c)
-}
-
-// settle finds out what became of a commit that failed: the store has it, and
-// then the table takes it too, or has not.
-func (a *Allocator) settle(ctx context.Context) error {
-	if a.closed {
-		return ErrClosed
-	}
-	if a.doubt == nil {
-		return a.heal(ctx)
-	}
-	rev, err := a.store.Revision(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("asking the store what became of the last commit: %w", err)
-	case rev == a.doubt.Base:
-	case rev == a.doubt.Meta.Revision:
-		// Configure may have come in between: the delta has the pools of before.
-		a.t.setPools(a.doubt.was, a.cfg.Layout)
-		a.adopt(a.doubt.Delta, 0)
-		a.doubt.conclude()
-		a.t.lay(a.cfg.Layout)
-	default:
-		return fmt.Errorf("the store is at revision %d, want %d or %d: %w", rev, a.doubt.Base, a.doubt.Meta.Revision, ErrConflict)
-	}
-	a.doubt = nil
-	return a.heal(ctx)
 }
 
 // Close closes the store. Rows that were handed out stay valid.

@@ -13,26 +13,48 @@
 //     only when no address is left that was never used. An owner that comes
 //     back gets its address back for as long as nobody else has it.
 //   - Nothing moves by itself: no batch, restart or order of events changes the
-//     address of an entry that is listed throughout.
+//     address of an entry that is listed throughout. What a new [Layout] puts
+//     out of place stays there until the operator confirms the plan of [Moves].
+//   - A static address is never taken from somebody: it is refused, or waited
+//     for. An address that Kuma gave is nobody's to give.
 //   - Many releases at once are held until they are confirmed (see [Limit]).
 //   - The same table and the same batch give the same result, whatever the
 //     order inside the batch.
-//   - The cost of a change follows the change, not the table.
+//   - A table that breaks an invariant is repaired with the least change, or
+//     only reported, and never silently.
+//   - The cost of a change follows the change, not the table and not the pools.
 //
 // # Where each is decided
 //
-//	pool.go      the ranges, and which of their addresses may be given out
-//	table.go     the table in memory, changed only by a committed [Delta]
-//	refuse.go    what no table can hold is left out of a batch
-//	plan.go      (table, batch) → delta: a pure function
-//	assign.go    which address an entry gets
-//	cooldown.go  released addresses in the order in which they may be reused
-//	hold.go      releases that are held back
-//	store.go     what a store must do
-//	split.go     large deltas as several transactions
-//	adopt.go     rows of another table taken over into an empty one
-//	check.go     the invariants, as code
-//	allocator.go the thin shell: one batch, one plan, one commit, one callback
+//	layout.go     what a configuration says of addresses
+//	pool.go       the ranges, and which of their addresses may be given out
+//	space.go      a pool under a layout: who may stay at which address
+//	gaps.go       addresses that a pool's cursor passed over, and that are free
+//	table.go      the table in memory, changed only by a committed [Delta]
+//	refuse.go     what no table can hold is left out of a batch
+//	plan.go       (table, batch) → delta: a pure function
+//	statics.go    addresses of the operator's choice
+//	assign.go     which address an entry gets else
+//	waiting.go    entries that lack an address, in their order
+//	cooldown.go   released addresses in the order in which they may be reused
+//	due.go        when time will do something by itself
+//	forget.go     who had an address long ago
+//	hold.go       releases that are held back
+//	moves.go      what a layout would move, and the operator's word for it
+//	store.go      what a store must do
+//	split.go      large deltas as several transactions
+//	commit.go     durable, then in the table, then told; and commits in doubt
+//	adopt.go      rows of another table taken over into an empty one
+//	check.go      the invariants, as code
+//	mend.go       (state) → sound state: a pure function
+//	repair.go     reading a store back, and mending it
+//	difference.go two states → delta
+//	allocator.go  the thin shell: one batch, one plan, one commit, one callback
+//
+// # Memory
+//
+// An entry takes some 450 bytes in the table, its row and its strings included,
+// more with several meshes or outbounds; see the benchmarks.
 //
 // # Caveats
 //

@@ -1,13 +1,19 @@
 package allocator
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/meshvip/coredns-meshvip/vip"
 )
+
+// toldMoves bounds how many moves of a plan are logged one by one.
+const toldMoves = 100
 
 // Move is an entry that gets, or would get, another address.
 type Move struct {
@@ -102,4 +108,103 @@ func movesName(generation uint64, causes map[string]struct{}) string {
 		fmt.Fprintf(h, "%q\n", c)
 	}
 	return fmt.Sprintf("%d-%x", generation, h.Sum(nil)[:4])
+}
+
+// move looks at the rows that are not where they should be, tells what would
+// move, and moves it where that is confirmed.
+func (a *Allocator) move(ctx context.Context) error {
+	for a.unread {
+		p := a.newPlan(len(a.t.unsettled))
+		m := p.planMoves()
+		if m.Name == "" || m.Name != a.cfg.Confirm {
+			a.note(p)
+			a.tellMoves(m)
+			a.moves, a.unread = m, false
+			a.t.stirred = false
+			return nil
+		}
+		p.confirmed = true
+		a.expect(p)
+		a.cfg.Logger.Warn("the confirmed plan of moves is carried out", "plan", m.Name, "moves", len(m.List))
+		if err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced), func() {}); err != nil {
+			return err
+		}
+		a.note(p)
+	}
+	return nil
+}
+
+// tellMoves tells of a plan of moves that waits, if it is another than the last.
+func (a *Allocator) tellMoves(m Moves) {
+	log := a.cfg.Logger
+	switch {
+	case m.Name == "" && a.moves.Name != "":
+		log.Info("no move waits for its confirmation any more", "plan", a.moves.Name)
+	case m.Name != a.moves.Name:
+		log.Warn("entries are not where the configuration would have them; nothing is moved until the plan is confirmed:"+
+			" put the line \"confirm "+m.Name+"\" into the meshvip of the Corefile, and reload",
+			"plan", m.Name, "moves", len(m.List))
+		for _, move := range m.List[:min(len(m.List), toldMoves)] {
+			log.Warn("would move", "plan", m.Name, "entry", move.Key.String(), "from", move.From, "to", move.To, "why", move.Why)
+		}
+		if n := len(m.List) - toldMoves; n > 0 {
+			log.Warn("would move more", "plan", m.Name, "moves", n)
+		}
+	}
+	if n := len(m.Stuck); n > 0 && n != len(a.moves.Stuck) {
+		log.Warn("entries should move, and the pools have no address for them: add a pool", "entries", n, "first", m.Stuck[0].Key.String())
+	}
+	if told := a.cfg.Confirm + " " + m.Name; m.Name != "" && a.cfg.Confirm != "" && a.stale != told {
+		if gen, _, _ := strings.Cut(a.cfg.Confirm, "-"); gen >= strconv.FormatUint(a.t.meta.Generation, 10) {
+			log.Warn("confirm names another plan than the one that waits, and is not followed", "confirm", a.cfg.Confirm, "plan", m.Name)
+		}
+		a.stale = told
+	}
+}
+
+// Moves returns the plan of moves that waits for its confirmation.
+func (a *Allocator) Moves() Moves {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.moves
+}
+
+// expect notes why the rows of a plan move, until they have.
+func (a *Allocator) expect(p *plan) {
+	for _, m := range p.moves {
+		a.whys[seat{m.Key, m.From.Is4()}] = m
+	}
+}
+
+// moved returns which entries get another address by a delta, and logs each.
+func (a *Allocator) moved(d Delta) []Move {
+	var moves []Move
+	for _, c := range d.Rows {
+		if c.Old == nil && len(a.whys) == 0 {
+			continue
+		}
+		for _, v4 := range []bool{true, false} {
+			m, expected := a.whys[seat{c.Key, v4}]
+			if c.New == nil {
+				delete(a.whys, seat{c.Key, v4})
+				continue
+			}
+			if c.Old != nil && hasFamily(c.Old, v4) {
+				m.From = addrOf(c.Old, v4)
+			}
+			if m.To = addrOf(c.New, v4); !m.To.IsValid() && len(c.New.Given()) > 0 {
+				m.To = c.New.Given()[0]
+			}
+			if !m.From.IsValid() || !m.To.IsValid() || m.From == m.To {
+				continue
+			}
+			m.Key = c.Key
+			if expected {
+				delete(a.whys, seat{c.Key, v4})
+			}
+			a.cfg.Logger.Warn("moved", "entry", m.Key.String(), "from", m.From, "to", m.To, "why", m.Why)
+			moves = append(moves, m)
+		}
+	}
+	return moves
 }

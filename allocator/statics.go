@@ -92,3 +92,29 @@ func (p *plan) judgeStatic(key vip.Key, addr netip.Addr) (v verdict, was *Holdin
 	}
 	return cools(h.Owner)
 }
+
+// note keeps and tells what became of static addresses.
+func (a *Allocator) note(p *plan) {
+	for s, why := range p.notes {
+		if why == "" {
+			continue
+		}
+		if a.notes[s] != why {
+			a.cfg.Logger.Error("an entry does not have its static address", "entry", s.key.String(), "reason", why)
+		}
+		a.notes[s] = why
+	}
+	for s := range a.notes {
+		row := a.t.rows[s.key]
+		if row == nil || p.notes[s] == "" && a.settledStatic(s, row) {
+			delete(a.notes, s)
+		}
+	}
+}
+
+// settledStatic reports whether the entry has its static address, or is to have
+// none.
+func (a *Allocator) settledStatic(s seat, row *vip.Row) bool {
+	want := a.t.static(s.key, row, s.v4)
+	return !want.IsValid() || want == addrOf(row, s.v4)
+}
