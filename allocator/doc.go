@@ -31,6 +31,7 @@
 //	space.go      a pool under a layout: who may stay at which address
 //	gaps.go       addresses that a pool's cursor passed over, and that are free
 //	table.go      the table in memory, changed only by a committed [Delta]
+//	build.go      the table of a state, and whether it is sound
 //	refuse.go     what no table can hold is left out of a batch
 //	plan.go       (table, batch) → delta: a pure function
 //	statics.go    addresses of the operator's choice

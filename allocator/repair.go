@@ -137,11 +137,3 @@ func (t *table) freeze(key vip.Key, row *vip.Row) {
 	t.setRow(key, nil, row)
 }
 
-// soundTable verifies a state and makes its table, both at once: each takes
-// seconds where there are a million rows.
-func soundTable(state State, l Layout) (*table, error) {
-	checked := make(chan error, 1)
-	go func() { checked <- Check(state) }()
-	t := newTable(state, l)
-	return t, <-checked
-}

@@ -61,48 +61,7 @@ type table struct {
 // newTable builds the table of a state under a layout. It is of use only if
 // Check finds the state sound.
 func newTable(s State, l Layout) *table {
-	t := &table{
-		meta:      s.Meta,
-		durable:   s.Meta.Pools,
-		rows:      make(map[vip.Key]*vip.Row, len(s.Rows)),
-		live:      make(map[netip.Addr]*vip.Row, len(s.Addrs)),
-		given:     make(map[netip.Addr]int),
-		used:      make(map[netip.Prefix]int),
-		released:  newReleased(),
-		meshes:    make(map[string]map[vip.Key]struct{}, len(s.Meshes)),
-		waiting4:  newWaiting(),
-		waiting6:  newWaiting(),
-		unsettled: make(map[vip.Key]struct{}),
-		wanting:   make(map[vip.Key]struct{}),
-		frozen:    make(map[vip.Key]struct{}),
-		reserved:  make(map[netip.Addr]struct{}),
-	}
-	for _, m := range s.Meshes {
-		t.meshes[m] = make(map[vip.Key]struct{})
-	}
-	for _, d := range s.Damaged {
-		if d.Addr.IsValid() {
-			t.reserved[d.Addr] = struct{}{}
-		}
-	}
-	for _, r := range s.Rows {
-		t.rows[r.Key()] = r
-		for _, a := range r.Addrs() {
-			t.live[a] = r
-		}
-		for _, l := range r.Listings {
-			if t.meshes[l.Mesh] == nil { // Check will say so
-				t.meshes[l.Mesh] = make(map[vip.Key]struct{})
-			}
-		}
-		t.list(r.Key(), r)
-	}
-	for _, h := range s.Addrs {
-		if t.live[h.Addr] == nil {
-			t.released.note(h)
-			t.aside = t.aside || !h.Released
-		}
-	}
+	t, _ := buildTable(s)
 	t.lay(l)
 	return t
 }

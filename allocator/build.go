@@ -1,0 +1,172 @@
+package allocator
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// soundTable makes the table of a state and verifies it on the way, for a
+// million rows take seconds, and once through them is enough. Where it finds
+// something wrong, Check has the word, and says what.
+func soundTable(s State, l Layout) (*table, error) {
+	wellFormed := make(chan bool, 1)
+	go func() { wellFormed <- wellFormedRows(s) }()
+	t, agree := buildTable(s)
+	t.lay(l)
+	if agree && <-wellFormed && plausible(s.Meta) {
+		return t, nil
+	}
+	return t, Check(s)
+}
+
+// buildTable fills a table with a state, and reports whether rows and address
+// keys agree: every address of a row has one key, which names the row, and what
+// else is held is released or of a row that was set aside.
+func buildTable(s State) (t *table, agree bool) {
+	t = &table{
+		meta:      s.Meta,
+		durable:   s.Meta.Pools,
+		rows:      make(map[vip.Key]*vip.Row, len(s.Rows)),
+		live:      make(map[netip.Addr]*vip.Row, len(s.Addrs)),
+		given:     make(map[netip.Addr]int),
+		used:      make(map[netip.Prefix]int),
+		released:  newReleased(),
+		waiting4:  newWaiting(),
+		waiting6:  newWaiting(),
+		unsettled: make(map[vip.Key]struct{}),
+		wanting:   make(map[vip.Key]struct{}),
+		frozen:    make(map[vip.Key]struct{}),
+		reserved:  make(map[netip.Addr]struct{}),
+	}
+	listed := make(chan bool)
+	go func() {
+		t.listAll(s)
+		close(listed)
+	}()
+	for _, d := range s.Damaged {
+		if d.Addr.IsValid() {
+			t.reserved[d.Addr] = struct{}{}
+		}
+	}
+	unkeyed := 0 // addresses of rows whose key is still to come
+	for _, r := range s.Rows {
+		t.rows[r.Key()] = r
+		for _, a := range [2]netip.Addr{r.V4, r.V6} {
+			if !a.IsValid() {
+				continue
+			}
+			t.live[a] = r
+			if _, damaged := t.reserved[a]; !damaged {
+				unkeyed++
+			}
+		}
+	}
+	agree = len(t.rows) == len(s.Rows)
+	for _, h := range s.Addrs {
+		row := t.live[h.Addr]
+		switch {
+		case row != nil:
+			// Of an entry that is spelled in lower case, the name is the key's.
+			key := vip.Key(row.Entry)
+			if key != h.Owner {
+				key = row.Key()
+			}
+			agree = agree && key == h.Owner && !h.Released
+			unkeyed--
+		case h.Released:
+			agree = agree && h.At <= s.Meta.Clock
+			t.released.note(h)
+		default:
+			agree = agree && len(s.Damaged) > 0 && t.rows[h.Owner] == nil
+			t.released.note(h)
+			t.aside = true
+		}
+	}
+	<-listed
+	return t, agree && unkeyed == 0 && len(t.live)+len(t.released.byAddr) == len(s.Addrs)+t.keyless(s)
+}
+
+// keyless returns how many of the live addresses have a key that was set aside.
+func (t *table) keyless(s State) int {
+	n := 0
+	for _, d := range s.Damaged {
+		if t.live[d.Addr] != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// listAll notes for all rows who lists them, and what Kuma gave them.
+func (t *table) listAll(s State) {
+	meshes := make(map[string]map[vip.Key]struct{}, len(s.Meshes))
+	for _, m := range s.Meshes {
+		meshes[m] = make(map[vip.Key]struct{})
+	}
+	for _, r := range s.Rows {
+		for _, l := range r.Listings {
+			if meshes[l.Mesh] == nil { // Check will say so
+				meshes[l.Mesh] = make(map[vip.Key]struct{})
+			}
+		}
+	}
+	t.meshes = meshes
+	for _, r := range s.Rows {
+		t.list(r.Key(), r)
+	}
+}
+
+// wellFormedRows reports whether every row is sound by itself, lies in pools of
+// the table, and is listed by meshes that have a table.
+func wellFormedRows(s State) bool {
+	meshes := make(map[string]struct{}, len(s.Meshes))
+	for _, m := range s.Meshes {
+		meshes[m] = struct{}{}
+	}
+	if len(meshes) != len(s.Meshes) {
+		return false
+	}
+	for _, r := range s.Rows {
+		if !wellFormed(r, s.Meta.Pools, meshes) {
+			return false
+		}
+	}
+	return true
+}
+
+func wellFormed(r *vip.Row, pools []Pool, meshes map[string]struct{}) bool {
+	pooled := func(a netip.Addr) bool {
+		return !a.IsValid() || slices.ContainsFunc(pools, func(p Pool) bool { return p.Prefix.Contains(a) })
+	}
+	switch {
+	case r.V4.IsValid() && !r.V4.Is4(), r.V6.IsValid() && (!r.V6.Is6() || r.V6.Is4In6()), !pooled(r.V4), !pooled(r.V6),
+		r.Entry.Validate() != nil, len(r.Listings) == 0:
+		return false
+	}
+	key, first := vip.Fold(r.Entry.Name), r.Listings[0].Name
+	for i, l := range r.Listings {
+		first = min(first, l.Name)
+		_, known := meshes[l.Mesh]
+		switch {
+		case !known, l.Name != key && vip.Fold(l.Name) != key,
+			i > 0 && strings.Compare(r.Listings[i-1].Mesh, l.Mesh) >= 0,
+			!slices.IsSortedFunc(l.Outbounds, vip.Outbound.Compare):
+			return false
+		}
+	}
+	return r.Entry.Name == first
+}
+
+// plausible reports whether what a table says of itself is sound.
+func plausible(m Meta) bool {
+	for i, p := range m.Pools {
+		if p.Next.IsValid() && !p.Prefix.Contains(p.Next) ||
+			slices.ContainsFunc(m.Pools[:i], func(q Pool) bool { return q.Prefix == p.Prefix }) {
+			return false
+		}
+	}
+	return m.Revision == 0 || m.Serial != 0
+}
