@@ -92,6 +92,8 @@ type Allocator struct {
 	broken   bool
 	repaired int
 	tried    []Step // of a repair whose outcome is not known
+	// served is the table's clock when waiting entries were last served.
+	served time.Duration
 	// whys says of entries that the commit on its way moves, or that a repair
 	// has taken an address from, why.
 	whys map[seat]Move
@@ -252,6 +254,7 @@ func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
 	})
 	if err == nil {
 		a.note(p)
+		a.t.relaid, a.served = false, p.now
 	}
 	return p, err
 }

@@ -12,10 +12,16 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 		return 0, true
 	}
 	now := a.clock()
-	soonest := func(at time.Duration) {
+	// What had cooled down when waiting entries were last served, and is still
+	// there, cannot serve them.
+	soonest := func(at time.Duration) (later bool) {
+		if at+a.cfg.Cooldown <= a.served {
+			return false
+		}
 		if left := max(at+a.cfg.Cooldown-now, 0); !ok || left < d {
 			d, ok = left, true
 		}
+		return true
 	}
 	for _, v4 := range []bool{true, false} {
 		w := a.t.waiting(v4)
@@ -33,8 +39,7 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 				continue
 			}
 			for addr, h := range a.t.released.available(s.prefix, now) {
-				if a.t.given[addr] == 0 {
-					soonest(h.At)
+				if a.t.given[addr] == 0 && soonest(h.At) {
 					break
 				}
 			}

@@ -155,7 +155,9 @@ func (a *Allocator) tellMoves(m Moves) {
 		log.Warn("entries should move, and the pools have no address for them: add a pool", "entries", n, "first", m.Stuck[0].Key.String())
 	}
 	if told := a.cfg.Confirm + " " + m.Name; m.Name != "" && a.cfg.Confirm != "" && a.stale != told {
-		if gen, _, _ := strings.Cut(a.cfg.Confirm, "-"); gen >= strconv.FormatUint(a.t.meta.Generation, 10) {
+		gen, _, _ := strings.Cut(a.cfg.Confirm, "-")
+		// One of an earlier generation has done its work.
+		if n, err := strconv.ParseUint(gen, 10, 64); err != nil || n >= a.t.meta.Generation {
 			log.Warn("confirm names another plan than the one that waits, and is not followed", "confirm", a.cfg.Confirm, "plan", m.Name)
 		}
 		a.stale = told

@@ -136,4 +136,3 @@ func (t *table) freeze(key vip.Key, row *vip.Row) {
 	t.frozen[key] = struct{}{}
 	t.setRow(key, nil, row)
 }
-
