@@ -74,6 +74,10 @@ func (r *runtime) committed(c allocator.Commit) {
 	r.returned.Add(int64(c.Returned))
 	r.released.Add(int64(c.Released))
 	r.publish.changed(c.Meshes, c.MeshesGone)
+	select {
+	case r.wake <- struct{}{}: // what falls due may be something else
+	default:
+	}
 }
 
 // show brings the state of the table into the metrics.

@@ -32,9 +32,14 @@ var (
 	// poolCooling is the number of a pool's addresses that were released and may
 	// not be given to another entry yet.
 	poolCooling = gauge("pool_cooling_addresses", "The number of addresses of a pool that wait for the end of their cooldown.", "store", "pool")
-	// exhausted is the number of entries that wait for an address because the
-	// pools of a family are full.
-	exhausted = gauge("exhausted_entries", "The number of entries that wait for an address because a pool is exhausted.", "store")
+	// exhausted is the number of entries that wait for an address: because the
+	// pools of a family are full, or for a static one that cools down.
+	exhausted = gauge("exhausted_entries", "The number of entries that wait for an address.", "store")
+	// pendingMoves is the number of moves that wait to be confirmed.
+	pendingMoves = gauge("pending_moves", "The number of moves that wait until they are confirmed.", "store")
+	// refusedStatics is the number of static addresses that the entry which is
+	// to have it has not: another has it, or it cools down.
+	refusedStatics = gauge("refused_statics", "The number of static addresses that their entries cannot have at present.", "store")
 	// conflicts is the number of names that more than one entry claims.
 	conflicts = gauge("conflicts", "The number of names that more than one entry claims.", "store")
 	// heldReleases is the number of releases that wait to be confirmed.
@@ -51,6 +56,10 @@ var (
 	allocations = counter("allocations_total", "Counter of addresses that were given to entries.", "store")
 	// releases counts addresses that entries gave back.
 	releases = counter("releases_total", "Counter of addresses that entries gave back.", "store")
+	// moves counts entries that got another address.
+	moves = counter("moves_total", "Counter of entries that were moved to another address.", "store")
+	// repairs counts what was changed in tables that broke their rules.
+	repairs = counter("repairs_total", "Counter of the steps in which the table was repaired.", "store")
 	// sourceErrors counts what could not be read or was set aside.
 	sourceErrors = counter("source_errors_total", "Counter of resources and files that could not be read or were set aside.", "store")
 

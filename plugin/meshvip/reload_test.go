@@ -67,7 +67,7 @@ func TestReloadsThatFailChangeNothingAndLeakNothing(t *testing.T) {
 	cannotListen := taken(t)
 	before := holds()
 
-	pools := "pool 240.0.0.0/24 240.7.0.0/24\n max_release 1000\n publish DIR/published\n kuma_zone other"
+	pools := "pool 240.7.0.0/24 {\n exclude 240.7.0.1\n drain\n }\n static a 240.7.0.9\n confirm 0-0\n repair\n max_release 1000\n publish DIR/published\n kuma_zone other"
 	broken := []string{
 		"mesh.:PORT {\n nosuchplugin\n meshvip\n}",
 		with(pools+"\n nosuchproperty", ""),
@@ -96,6 +96,9 @@ func TestReloadsThatFailChangeNothingAndLeakNothing(t *testing.T) {
 	r := s.runtime()
 	if len(r.owners) != 1 || len(r.Pools()) != 1 {
 		t.Errorf("%d owners and the pools %v are left", len(r.owners), r.Pools())
+	}
+	if m := r.alloc.Moves(); m.Name != "" {
+		t.Errorf("a reload that failed would move %v", m.List)
 	}
 	for _, name := range []string{"published", "new"} {
 		if _, err := os.Stat(filepath.Join(s.dir, name)); !errors.Is(err, os.ErrNotExist) {
@@ -250,26 +253,28 @@ func TestAPoolThatIsTakenAwayMovesNothing(t *testing.T) {
 	s.start(good)
 	a := s.resolves("a.mesh.")
 	logged := logs(t)
-	s.mustReload(with("pool 240.1.0.0/24", ""))
+	s.mustReload(with("pool 240.1.0.0/24\n cooldown 1s\n ttl 1", ""))
 	s.services("b.yaml", "default", "b")
 	s.becomes("b.mesh.", dns.TypeA, "240.1.0.1")
 	if got := s.ask("a.mesh.", dns.TypeA); got != a {
 		t.Errorf("a moved from %s to %s", a, got)
 	}
 	s.becomes(reverse(t, a), dns.TypePTR, "a.mesh.")
-	if !logged.has("no longer configured", "pool=240.0.0.0/24") {
+	if !logged.has("no longer configured", "pool=240.0.0.0/24") || !logged.has("would move", "entry=0:a", "from="+a, "to=240.1.0.") {
 		t.Errorf("nothing says so:\n%s", logged)
 	}
-	// With the last of its addresses, the pool goes, and its metrics do.
+	// When the last of its addresses has cooled down, the pool goes, and its
+	// metrics do.
 	s.wait("the pool to be counted", func() bool { return series(t, "pool_addresses", "pool", "240.0.0.0/24") })
 	if err := os.Remove(filepath.Join(s.dir, "src", "a.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	s.wait("the pool to go", func() bool { return len(s.runtime().Pools()) == 1 })
+	s.becomes("a.mesh.", dns.TypeA, "NXDOMAIN")
+	s.wait("the pool to go", func() bool {
+		s.runtime().tick() // as each minute
+		return len(s.runtime().Pools()) == 1
+	})
 	s.wait("its metrics to go", func() bool { return !series(t, "pool_addresses", "pool", "240.0.0.0/24") })
-	if got := s.ask("a.mesh.", dns.TypeA); got != "NXDOMAIN" {
-		t.Errorf("a, which is gone, is %s", got)
-	}
 }
 
 // What is held goes when the operator says so, and not before the reload has

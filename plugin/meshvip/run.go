@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/meshvip/coredns-meshvip/allocator"
 )
 
 const (
@@ -33,13 +32,21 @@ func (r *runtime) run() {
 	r.source = follow(r)
 	t := time.NewTicker(tickInterval)
 	defer t.Stop()
+	due := newAlarm()
+	defer due.Stop()
 	for {
+		due.set(r.alloc.Due())
 		select {
 		case <-r.ctx.Done():
 			r.source.end()
 			return
 		case s := <-r.next:
 			r.reconfigure(s)
+		case <-r.wake:
+			due.changed()
+		case <-due.C:
+			due.rings()
+			r.tick()
 		case <-t.C:
 			r.setOptions()
 			r.tick()
@@ -115,31 +122,47 @@ func (r *runtime) takeUp() bool {
 }
 
 // reconfigure puts s in force: what differs is changed, and what does not
-// differ goes on undisturbed.
+// differ goes on undisturbed. A repair that is asked for is made each time.
 func (r *runtime) reconfigure(s settings) {
 	was := r.settings
 	r.settings = s
-	if reflect.DeepEqual(was, s) {
-		return
+	if !reflect.DeepEqual(was, s) {
+		r.change(was.cfg, s.cfg)
 	}
-	follows := was.cfg.Source.Value != s.cfg.Source.Value || was.cfg.KumaZone.Value != s.cfg.KumaZone.Value
+	if s.cfg.Repair.Stated() {
+		r.repair()
+	}
+}
+
+// change puts the configuration now in force, in the place of was.
+func (r *runtime) change(was, now RuntimeConfig) {
+	follows := was.Source.Value != now.Source.Value || was.KumaZone.Value != now.KumaZone.Value
 	if follows {
 		r.source.end()
 	}
-	if err := r.alloc.Configure(allocator.Config{
-		Layout: s.cfg.layout(), Confirm: s.cfg.Confirm.Value, ReportOnly: s.cfg.Repair.Value == RepairReport,
-		Cooldown: s.cfg.Cooldown.Value, MaxRelease: s.cfg.limit(),
-	}); err != nil {
-		// The pools were checked when the Corefile was read.
+	if err := r.alloc.Configure(r.configuration()); err != nil {
+		// The layout was checked when the Corefile was read.
 		r.log.Error("the new configuration of the table is not used", "error", err)
 	}
 	r.showPools()
-	r.publish.move(s.cfg.Publish.Value)
+	r.publish.move(now.Publish.Value)
 	r.setOptions()
 	r.tick()
 	if follows {
 		r.source = follow(r)
 	}
+}
+
+// repair has the store read back, verified and repaired, or reported on.
+func (r *runtime) repair() {
+	steps, err := r.alloc.Repair(r.ctx)
+	if !r.wrote(err) {
+		return
+	}
+	if len(steps) == 0 {
+		r.log.Info("the store was read back and verified: there is nothing to repair", "store", r.store)
+	}
+	r.changed()
 }
 
 // setOptions lets the table's serial follow the blocks' options.

@@ -47,6 +47,7 @@ type runtime struct {
 	ctx  context.Context // done when the runtime is to end
 	stop context.CancelFunc
 	next chan settings // to put in force; the last counts
+	wake chan struct{} // has one where the table has changed
 	used bool          // run has been started
 	done sync.WaitGroup
 }
@@ -61,7 +62,7 @@ type settings struct {
 func newRuntime(id string, cfg RuntimeConfig) *runtime {
 	r := &runtime{
 		id: id, store: cfg.Store.Value, index: names.NewIndex(), log: logger(), m: newRuntimeMetrics(id),
-		settings: settings{cfg: cfg}, next: make(chan settings, 1),
+		settings: settings{cfg: cfg}, next: make(chan settings, 1), wake: make(chan struct{}, 1),
 	}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	configured := cfg.Prefixes()
@@ -79,20 +80,11 @@ func (r *runtime) Pools() []netip.Prefix { return *r.pools.Load() }
 // but for the empty store where there was none. On an error nothing is left
 // open.
 func (r *runtime) open() error {
-	cfg := r.settings.cfg
 	store, created, err := openStore(r.store)
 	if err != nil {
 		return err
 	}
-	alloc, err := allocator.Open(r.ctx, store, allocator.Config{
-		Layout:     cfg.layout(),
-		Confirm:    cfg.Confirm.Value,
-		ReportOnly: cfg.Repair.Value == RepairReport,
-		Cooldown:   cfg.Cooldown.Value,
-		MaxRelease: cfg.limit(),
-		OnCommit:   r.committed,
-		Logger:     r.log,
-	})
+	alloc, err := allocator.Open(r.ctx, store, r.configuration())
 	if err != nil {
 		return errors.Join(fmt.Errorf("store %v: %w", r.store, err), store.Close())
 	}
@@ -100,10 +92,24 @@ func (r *runtime) open() error {
 		r.log.Warn("no store was there: a new one was created", "store", r.store)
 	}
 	r.alloc = alloc
-	r.publish = newPublisher(cfg.Publish.Value, alloc, r.log)
+	r.publish = newPublisher(r.settings.cfg.Publish.Value, alloc, r.log)
 	r.m.lost.Set(0)
 	r.fill()
 	return nil
+}
+
+// configuration returns what the allocator is to work by.
+func (r *runtime) configuration() allocator.Config {
+	cfg := r.settings.cfg
+	return allocator.Config{
+		Layout:     cfg.layout(),
+		Confirm:    cfg.Confirm.Value,
+		ReportOnly: cfg.Repair.Value == RepairReport,
+		Cooldown:   cfg.Cooldown.Value,
+		MaxRelease: cfg.limit(),
+		OnCommit:   r.committed,
+		Logger:     r.log,
+	}
 }
 
 // unopened tells that the store could not be opened.

@@ -13,12 +13,14 @@ import (
 type runtimeMetrics struct {
 	store                                             string // the label
 	entries, exhausted, conflicts, held, serial, sync prometheus.Gauge
-	lost                                              prometheus.Gauge
+	lost, pending, refused                            prometheus.Gauge
 	allocations, releases, sourceErrors               prometheus.Counter
+	moves, repairs                                    prometheus.Counter
 	commits                                           prometheus.Observer
 
-	mu    sync.Mutex
-	pools map[string]struct{} // those that are shown
+	mu       sync.Mutex
+	pools    map[string]struct{} // those that are shown
+	repaired int                 // steps that are counted
 }
 
 // newRuntimeMetrics returns the metrics of the runtime with that identity.
@@ -33,6 +35,10 @@ func newRuntimeMetrics(id string) *runtimeMetrics {
 		serial:       serialGauge.WithLabelValues(label),
 		sync:         lastSync.WithLabelValues(label),
 		lost:         storeLost.WithLabelValues(label),
+		pending:      pendingMoves.WithLabelValues(label),
+		refused:      refusedStatics.WithLabelValues(label),
+		moves:        moves.WithLabelValues(label),
+		repairs:      repairs.WithLabelValues(label),
 		allocations:  allocations.WithLabelValues(label),
 		releases:     releases.WithLabelValues(label),
 		sourceErrors: sourceErrors.WithLabelValues(label),
@@ -46,7 +52,8 @@ func newRuntimeMetrics(id string) *runtimeMetrics {
 func (m *runtimeMetrics) close() {
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
 		entriesGauge, exhausted, conflicts, heldReleases, serialGauge, lastSync, storeLost,
-		allocations, releases, sourceErrors, commitDuration, poolSize, poolUsed, poolCooling,
+		pendingMoves, refusedStatics, moves, repairs, allocations, releases, sourceErrors, commitDuration,
+		poolSize, poolUsed, poolCooling,
 	} {
 		v.DeletePartialMatch(prometheus.Labels{"store": m.store})
 	}
@@ -58,6 +65,7 @@ func (m *runtimeMetrics) commit(c allocator.Commit) {
 	m.serial.Set(float64(c.Meta.Serial))
 	m.allocations.Add(float64(c.Allocated + c.Returned))
 	m.releases.Add(float64(c.Released))
+	m.moves.Add(float64(len(c.Moves)))
 }
 
 // stats shows the state of the table.
@@ -65,9 +73,15 @@ func (m *runtimeMetrics) stats(s allocator.Stats) {
 	m.entries.Set(float64(s.Entries))
 	m.exhausted.Set(float64(s.Waiting))
 	m.held.Set(float64(s.Held))
+	m.pending.Set(float64(s.Pending))
+	m.refused.Set(float64(s.Refused))
 	m.serial.Set(float64(s.Meta.Serial))
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if s.Repaired > m.repaired {
+		m.repairs.Add(float64(s.Repaired - m.repaired))
+		m.repaired = s.Repaired
+	}
 	gone := m.pools
 	m.pools = make(map[string]struct{}, len(s.Pools))
 	for _, p := range s.Pools {
