@@ -86,18 +86,31 @@ func buildTable(s State) (t *table, agree bool) {
 		}
 	}
 	<-listed
-	return t, agree && unkeyed == 0 && len(t.live)+len(t.released.byAddr) == len(s.Addrs)+t.keyless(s)
+	return t, agree && unkeyed == 0 && unique(s.Addrs)
 }
 
-// keyless returns how many of the live addresses have a key that was set aside.
-func (t *table) keyless(s State) int {
-	n := 0
-	for _, d := range s.Damaged {
-		if t.live[d.Addr] != nil {
-			n++
+// unique reports whether no address has two keys. Stores have them in order.
+func unique(keys []Held) bool {
+	var last [2]netip.Addr // of each family
+	for _, h := range keys {
+		family := 0
+		if h.Addr.Is6() {
+			family = 1
 		}
+		if last[family].IsValid() && h.Addr.Compare(last[family]) <= 0 {
+			return uniqueUnordered(keys)
+		}
+		last[family] = h.Addr
 	}
-	return n
+	return true
+}
+
+func uniqueUnordered(keys []Held) bool {
+	seen := make(map[netip.Addr]struct{}, len(keys))
+	for _, h := range keys {
+		seen[h.Addr] = struct{}{}
+	}
+	return len(seen) == len(keys)
 }
 
 // listAll notes for all rows who lists them, and what Kuma gave them.
