@@ -19,9 +19,12 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// formatVersion is the layout of the buckets. A store of a higher one is
-// refused.
-const formatVersion = 1
+// formatVersion is the layout of the buckets and of the records in them. A store
+// of a higher one is refused; one of a lower one is read as it is, and becomes
+// one of this with its first commit.
+//
+// 2 has listings of version 2, terms in listings, and a generation in the meta.
+const formatVersion = 2
 
 var (
 	bucketRoot      = []byte("meshvip")
@@ -49,6 +52,8 @@ type Store struct {
 	db   *bolt.DB // nil once closed
 	// read is what Open has read, for a Load before the first Commit.
 	read *allocator.State
+	// entries is how many entries there were when it was read last.
+	entries int
 	// aside are the meshes in which a record stands that was set aside, or is
 	// of an entry that was.
 	aside map[vip.Key][]string
@@ -89,7 +94,7 @@ func Open(path string, o Options) (s *Store, created bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	s = &Store{path: path, db: db, aside: all.aside}
+	s = &Store{path: path, db: db, aside: all.aside, entries: len(all.state.Rows)}
 	if rev, err := s.Revision(context.Background()); err == nil && rev == all.state.Meta.Revision {
 		s.read = &all.state // nobody had the file in between
 	}
@@ -104,10 +109,12 @@ func readAll(path string, o Options) (s loaded, err error) {
 		return loaded{}, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := inspectPages(path); err != nil {
+	keys, err := inspectPages(path)
+	if err != nil {
 		return loaded{}, err
 	}
-	return load(context.Background(), db)
+	// Most entries have a record, an address and a listing.
+	return load(context.Background(), db, keys/3)
 }
 
 // openBolt opens the database. The list of free pages is not written with each
@@ -202,8 +209,11 @@ func checkFormat(tx *bolt.Tx) error {
 	if len(v) != 4 {
 		return fmt.Errorf("%w: it does not tell its format", allocator.ErrDamaged)
 	}
-	if n := binary.BigEndian.Uint32(v); n != formatVersion {
+	switch n := binary.BigEndian.Uint32(v); {
+	case n > formatVersion:
 		return fmt.Errorf("%w: format %d, this version knows %d", allocator.ErrNewer, n, formatVersion)
+	case n == 0:
+		return fmt.Errorf("%w: there is no format 0", allocator.ErrDamaged)
 	}
 	for _, b := range [][]byte{bucketAddresses, bucketEntries, bucketMeshes} {
 		if tx.Bucket(b) == nil {

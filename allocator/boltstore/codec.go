@@ -12,7 +12,7 @@ import (
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// valueVersion is the first byte of every value.
+// valueVersion is the first byte of every value, but for a listing's.
 const valueVersion = 1
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -32,27 +32,29 @@ func seal(key, value []byte) []byte {
 	return binary.BigEndian.AppendUint32(value, sum)
 }
 
-// open verifies a value and returns a reader of its content.
-func open(key, value []byte) (*reader, error) {
+// open verifies a value, of any version up to newest, and returns a reader of
+// its content.
+func open(key, value []byte, newest byte) (reader, error) {
 	if len(value) < 5 {
-		return nil, errShort
+		return reader{}, errShort
 	}
 	body := value[:len(value)-4]
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, body)
 	switch {
 	case sum != binary.BigEndian.Uint32(value[len(value)-4:]):
-		return nil, errChecksum
-	case body[0] != valueVersion:
-		return nil, fmt.Errorf("%w %d", errVersion, body[0])
+		return reader{}, errChecksum
+	case body[0] < valueVersion || body[0] > newest:
+		return reader{}, fmt.Errorf("%w %d", errVersion, body[0])
 	}
-	return &reader{b: body[1:]}, nil
+	return reader{b: body[1:], version: body[0]}, nil
 }
 
 // reader takes the fields of a value one by one; the first that is not there
 // makes all that follow zero, and done return an error.
 type reader struct {
-	b   []byte
-	err error
+	b       []byte
+	version byte
+	err     error
 }
 
 func (r *reader) fail(err error) {
@@ -117,7 +119,22 @@ func appendText(b []byte, s string) []byte {
 }
 
 func appendAddr(b []byte, a netip.Addr) []byte {
-	return appendText(b, string(a.AsSlice()))
+	switch a.BitLen() {
+	case 0:
+		return append(b, 0)
+	case 32:
+		v := a.As4()
+		return append(append(b, 4), v[:]...)
+	}
+	v := a.As16()
+	return append(append(b, 16), v[:]...)
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 // appendKey writes an entry's key.
@@ -125,14 +142,29 @@ func appendKey(b []byte, k vip.Key) []byte {
 	return append(appendText(append(b, byte(k.Kind)), k.Mesh), k.Name...)
 }
 
-// readKey reads what appendKey wrote, to the end of b.
-func readKey(b []byte) (vip.Key, error) {
-	r := &reader{b: b}
-	k := vip.Key{Kind: vip.Kind(r.byte()), Mesh: r.text()}
-	k.Name = string(r.b)
-	if r.err != nil {
-		return vip.Key{}, r.err
+// keyLen is how many bytes appendKey writes.
+func keyLen(k vip.Key) int {
+	n := 2 + len(k.Mesh) + len(k.Name)
+	for l := len(k.Mesh); l >= 0x80; l >>= 7 {
+		n++
 	}
+	return n
+}
+
+// readKey reads what appendKey wrote. The key's texts are parts of s.
+func readKey(s string) (vip.Key, error) {
+	if s == "" {
+		return vip.Key{}, errShort
+	}
+	n, size := binary.Uvarint([]byte(s[1:min(len(s), 1+binary.MaxVarintLen64)]))
+	if size <= 0 || n > uint64(len(s)-1-size) {
+		return vip.Key{}, errShort
+	}
+	if size > 1 && s[size] == 0 { // no shortest form: the key of two records
+		return vip.Key{}, errContent
+	}
+	mesh, name := s[1+size:][:n], s[1+size:][n:]
+	k := vip.Key{Kind: vip.Kind(s[0]), Mesh: mesh, Name: name}
 	if err := vip.Entry(k).Validate(); err != nil {
 		return vip.Key{}, err
 	}
@@ -142,14 +174,11 @@ func readKey(b []byte) (vip.Key, error) {
 	return k, nil
 }
 
-func encodeHolding(key []byte, h allocator.Holding) []byte {
-	b := []byte{valueVersion}
-	if h.Released {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
-	}
-	b = appendText(b, string(appendKey(nil, h.Owner)))
+// encodeHolding, like encodeEntry and encodeListing, writes over b, which may be
+// nil.
+func encodeHolding(b, key []byte, h allocator.Holding) []byte {
+	b = appendBool(append(b[:0], valueVersion), h.Released)
+	b = appendKey(binary.AppendUvarint(b, uint64(keyLen(h.Owner))), h.Owner)
 	if h.Released {
 		b = binary.AppendUvarint(b, uint64(h.At))
 		b = appendText(b, h.Mesh)
@@ -157,36 +186,36 @@ func encodeHolding(key []byte, h allocator.Holding) []byte {
 	return seal(key, b)
 }
 
-func decodeHolding(key, value []byte) (allocator.Holding, error) {
-	r, err := open(key, value)
+// readHolding reads what encodeHolding wrote, and returns the owner's key by
+// itself: as it stands, not yet verified, and a part of value. What was the last
+// mesh of many is shared.
+func readHolding(in *interner, key, value []byte) (h allocator.Holding, owner []byte, err error) {
+	r, err := open(key, value, valueVersion)
 	if err != nil {
-		return allocator.Holding{}, err
+		return h, nil, err
 	}
-	var h allocator.Holding
 	released := r.byte()
-	owner := r.bytes(r.uvarint())
+	owner = r.bytes(r.uvarint())
 	if released == 1 {
 		h.Released = true
 		h.At = time.Duration(r.uvarint())
-		h.Mesh = r.text()
+		h.Mesh = in.text(r.bytes(r.uvarint()))
 	}
 	if err := r.done(); err != nil {
-		return allocator.Holding{}, err
+		return allocator.Holding{}, nil, err
 	}
 	if released > 1 || h.At < 0 {
-		return allocator.Holding{}, errContent
+		return allocator.Holding{}, nil, errContent
 	}
-	h.Owner, err = readKey(owner)
-	return h, err
+	return h, owner, nil
 }
 
-func encodeEntry(key []byte, row *vip.Row) []byte {
-	b := []byte{valueVersion}
-	return seal(key, appendAddr(appendAddr(b, row.V4), row.V6))
+func encodeEntry(b, key []byte, row *vip.Row) []byte {
+	return seal(key, appendAddr(appendAddr(append(b[:0], valueVersion), row.V4), row.V6))
 }
 
 func decodeEntry(key, value []byte) (v4, v6 netip.Addr, err error) {
-	r, err := open(key, value)
+	r, err := open(key, value, valueVersion)
 	if err != nil {
 		return v4, v6, err
 	}
@@ -201,105 +230,12 @@ func decodeEntry(key, value []byte) (v4, v6 netip.Addr, err error) {
 	return v4, v6, nil
 }
 
-func encodeListing(key []byte, l vip.Listing) []byte {
-	b := appendText([]byte{valueVersion}, l.Name)
-	b = binary.AppendUvarint(b, uint64(len(l.Outbounds)))
-	for _, o := range l.Outbounds {
-		b = binary.AppendUvarint(b, uint64(o.Port))
-		b = appendText(b, o.Origin)
-		b = binary.AppendUvarint(b, uint64(len(o.Tags)))
-		for _, t := range o.Tags {
-			b = appendText(appendText(b, t.Key), t.Value)
-		}
-	}
-	if !l.Terms.Empty() {
-		b = appendTerms(b, l.Terms)
-	}
-	return seal(key, b)
-}
-
-// appendTerms writes terms at the end of a listing, which stops before them
-// where there are none.
-func appendTerms(b []byte, t *vip.Terms) []byte {
-	for _, addrs := range [][]netip.Addr{t.Static, t.Given} {
-		b = binary.AppendUvarint(b, uint64(len(addrs)))
-		for _, a := range addrs {
-			b = appendAddr(b, a)
-		}
-	}
-	b = binary.AppendUvarint(b, uint64(len(t.Hostnames)))
-	for _, h := range t.Hostnames {
-		b = appendText(b, h)
-	}
-	return b
-}
-
-// readTerms reads what appendTerms wrote, nil at the record's end.
-func readTerms(r *reader) *vip.Terms {
-	if r.err != nil || len(r.b) == 0 {
-		return nil
-	}
-	t := &vip.Terms{}
-	for _, addrs := range []*[]netip.Addr{&t.Static, &t.Given} {
-		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
-			*addrs = append(*addrs, r.addr())
-		}
-	}
-	for n := r.uvarint(); n > 0 && r.err == nil; n-- {
-		t.Hostnames = append(t.Hostnames, r.text())
-	}
-	return t
-}
-
-// decodeListing reads a listing of mesh. What recurs from record to record is
-// shared through in, so that a large table does not hold a copy for each.
-func decodeListing(in *interner, mesh string, key, value []byte) (vip.Listing, error) {
-	r, err := open(key, value)
-	if err != nil {
-		return vip.Listing{}, err
-	}
-	l := vip.Listing{Mesh: mesh, Name: in.text(r.bytes(r.uvarint()))}
-	n := r.uvarint()
-	for ; n > 0 && r.err == nil; n-- {
-		o := vip.Outbound{Port: port(r), Origin: in.text(r.bytes(r.uvarint()))}
-		for tags := r.uvarint(); tags > 0 && r.err == nil; tags-- {
-			o.Tags = append(o.Tags, vip.Tag{Key: in.text(r.bytes(r.uvarint())), Value: in.text(r.bytes(r.uvarint()))})
-		}
-		l.Outbounds = append(l.Outbounds, o)
-	}
-	l.Terms = readTerms(r)
-	return l, r.done()
-}
-
-func port(r *reader) uint16 {
-	p := r.uvarint()
-	if p > 65535 {
-		r.fail(errContent)
-	}
-	return uint16(p)
-}
-
-// interner gives equal byte strings one string, for short runs of equals: a
-// name and the tag that repeats it, an origin, a tag's key.
-type interner struct{ recent [16]string }
-
-func (in *interner) text(b []byte) string {
-	if len(b) == 0 {
-		return ""
-	}
-	slot := &in.recent[(len(b)*7+int(b[0])+int(b[len(b)-1]))%len(in.recent)]
-	if *slot != string(b) {
-		*slot = string(b)
-	}
-	return *slot
-}
-
 func encodeID(key []byte, id string) []byte {
 	return seal(key, appendText([]byte{valueVersion}, id))
 }
 
 func decodeID(key, value []byte) (string, error) {
-	r, err := open(key, value)
+	r, err := open(key, value, valueVersion)
 	if err != nil {
 		return "", err
 	}
@@ -312,29 +248,20 @@ func encodeMeta(key []byte, m allocator.Meta) []byte {
 	b = binary.AppendUvarint(b, uint64(m.Serial))
 	b = binary.AppendUvarint(b, m.Revision)
 	b = binary.AppendUvarint(b, uint64(m.Clock))
-	if m.Synced {
-		b = append(b, 1)
-	} else {
-		b = append(b, 0)
-	}
+	b = appendBool(b, m.Synced)
 	b = appendText(b, m.Options)
 	b = binary.AppendUvarint(b, uint64(len(m.Pools)))
 	for _, p := range m.Pools {
 		b = appendAddr(b, p.Prefix.Addr())
 		b = append(b, byte(p.Prefix.Bits()))
-		b = appendAddr(b, p.Next)
-		if p.Retired {
-			b = append(b, 1)
-		} else {
-			b = append(b, 0)
-		}
+		b = appendBool(appendAddr(b, p.Next), p.Retired)
 	}
 	b = binary.AppendUvarint(b, m.Generation)
 	return seal(key, b)
 }
 
 func decodeMeta(key, value []byte) (allocator.Meta, error) {
-	r, err := open(key, value)
+	r, err := open(key, value, valueVersion)
 	if err != nil {
 		return allocator.Meta{}, err
 	}

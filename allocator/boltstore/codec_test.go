@@ -2,6 +2,7 @@ package boltstore
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"net/netip"
 	"reflect"
@@ -19,8 +20,14 @@ func someBytes(least, most int) *rapid.Generator[[]byte] {
 	return rapid.SliceOfN(rapid.Byte(), least, most)
 }
 
+// someText returns any text, and those that recur.
 func someText() *rapid.Generator[string] {
-	return rapid.Custom(func(t *rapid.T) string { return string(someBytes(0, 20).Draw(t, "text")) })
+	return rapid.Custom(func(t *rapid.T) string {
+		if rapid.Bool().Draw(t, "recurs") {
+			return rapid.SampledFrom(words[:]).Draw(t, "word")
+		}
+		return string(someBytes(0, 20).Draw(t, "text"))
+	})
 }
 
 func someKey() *rapid.Generator[vip.Key] {
@@ -69,12 +76,54 @@ func someOutbound() *rapid.Generator[vip.Outbound] {
 	})
 }
 
+func someTerms() *rapid.Generator[*vip.Terms] {
+	return rapid.Custom(func(t *rapid.T) *vip.Terms {
+		return &vip.Terms{
+			Static:    []netip.Addr{someAddr(4).Draw(t, "static")},
+			Given:     rapid.SliceOfN(someAddr(16), 0, 3).Draw(t, "given"),
+			Hostnames: rapid.SliceOfN(someText(), 0, 3).Draw(t, "hostnames"),
+		}
+	})
+}
+
+// decodeHolding reads a holding with its owner.
+func decodeHolding(key, value []byte) (allocator.Holding, error) {
+	h, owner, err := readHolding(&interner{}, key, value)
+	if err == nil {
+		h.Owner, err = readKey(string(owner))
+	}
+	return h, err
+}
+
+// decodeListing reads a listing of an entry.
+func decodeListing(name, mesh string, key, value []byte) (vip.Listing, error) {
+	d := listings{name: name}
+	return d.read(mesh, key, value)
+}
+
+// encodeListing1 writes a listing of version 1, as format 1 has them.
+func encodeListing1(key []byte, l vip.Listing) []byte {
+	b := appendText([]byte{1}, l.Name)
+	b = binary.AppendUvarint(b, uint64(len(l.Outbounds)))
+	for _, o := range l.Outbounds {
+		b = appendText(binary.AppendUvarint(b, uint64(o.Port)), o.Origin)
+		b = binary.AppendUvarint(b, uint64(len(o.Tags)))
+		for _, t := range o.Tags {
+			b = appendText(appendText(b, t.Key), t.Value)
+		}
+	}
+	if !l.Terms.Empty() {
+		b = appendTerms(b, l.Terms)
+	}
+	return seal(key, b)
+}
+
 func TestValuesComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		key := []byte(someText().Draw(t, "record"))
 		k := someKey().Draw(t, "key")
-		if got, err := readKey(appendKey(nil, k)); err != nil || got != k {
+		if got, err := readKey(string(appendKey(nil, k))); err != nil || got != k {
 			t.Fatalf("key %+v came back as %+v, %v", k, got, err)
 		}
 
@@ -82,12 +131,12 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 		if h.Released = rapid.Bool().Draw(t, "released"); h.Released {
 			h.At, h.Mesh = someTime().Draw(t, "at"), someText().Draw(t, "last mesh")
 		}
-		if got, err := decodeHolding(key, encodeHolding(key, h)); err != nil || got != h {
+		if got, err := decodeHolding(key, encodeHolding(nil, key, h)); err != nil || got != h {
 			t.Fatalf("holding %+v came back as %+v, %v", h, got, err)
 		}
 
 		row := &vip.Row{V4: someAddr(4).Draw(t, "v4"), V6: someAddr(16).Draw(t, "v6")}
-		if v4, v6, err := decodeEntry(key, encodeEntry(key, row)); err != nil || v4 != row.V4 || v6 != row.V6 {
+		if v4, v6, err := decodeEntry(key, encodeEntry(nil, key, row)); err != nil || v4 != row.V4 || v6 != row.V6 {
 			t.Fatalf("entry %v came back as %v, %v, %v", row.Addrs(), v4, v6, err)
 		}
 
@@ -95,8 +144,13 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "outbounds") {
 			l.Outbounds = append(l.Outbounds, someOutbound().Draw(t, "outbound"))
 		}
-		if got, err := decodeListing(&interner{}, l.Mesh, key, encodeListing(key, l)); err != nil || !reflect.DeepEqual(got, l) {
-			t.Fatalf("listing %+v came back as %+v, %v", l, got, err)
+		if rapid.Bool().Draw(t, "asks") {
+			l.Terms = someTerms().Draw(t, "terms")
+		}
+		for _, value := range [][]byte{encodeListing(nil, key, l.Name, l), encodeListing(nil, key, "other", l), encodeListing1(key, l)} {
+			if got, err := decodeListing(l.Name, l.Mesh, key, value); err != nil || !got.Equal(l) {
+				t.Fatalf("listing %+v came back as %+v, %v", l, got, err)
+			}
 		}
 
 		m := allocator.Meta{
@@ -132,7 +186,7 @@ func TestKeysAreOneForEachEntry(t *testing.T) {
 func TestEveryFlippedBitOfAValueIsNoticed(t *testing.T) {
 	t.Parallel()
 	key := []byte("key")
-	value := encodeHolding(key, allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: math.MaxInt64, Mesh: "m"})
+	value := encodeHolding(nil, key, allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: math.MaxInt64, Mesh: "m"})
 	for i := range len(value) * 8 {
 		v := bytes.Clone(value)
 		v[i/8] ^= 1 << (i % 8)
@@ -154,16 +208,16 @@ func TestEveryFlippedBitOfAValueIsNoticed(t *testing.T) {
 // they get past the checksum.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(encodeHolding(nil, allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: 1, Mesh: "m"})[1:])
-	f.Add(encodeEntry(nil, &vip.Row{V4: netip.MustParseAddr("240.0.0.1"), V6: netip.MustParseAddr("fd00::1")})[1:])
-	f.Add(encodeListing(nil, vip.Listing{Name: "web", Outbounds: []vip.Outbound{{Port: 80, Tags: []vip.Tag{{Key: "a", Value: "b"}}}}})[1:])
+	f.Add(encodeHolding(nil, nil, allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: 1, Mesh: "m"})[1:])
+	f.Add(encodeEntry(nil, nil, &vip.Row{V4: netip.MustParseAddr("240.0.0.1"), V6: netip.MustParseAddr("fd00::1")})[1:])
+	f.Add(encodeListing(nil, nil, "web", vip.Listing{Name: "web", Outbounds: []vip.Outbound{{Port: 80, Tags: []vip.Tag{{Key: "a", Value: "b"}}}}})[1:])
 	f.Add(encodeMeta(nil, allocator.Meta{Serial: 1, Pools: []allocator.Pool{{Prefix: netip.MustParsePrefix("240.0.0.0/8")}}})[1:])
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		key := []byte("key")
 		value := seal(key, append([]byte{valueVersion}, content...))
 		if h, err := decodeHolding(key, value); err == nil {
-			if again, err := decodeHolding(key, encodeHolding(key, h)); err != nil || again != h || h.At < 0 || vip.Entry(h.Owner).Validate() != nil {
+			if again, err := decodeHolding(key, encodeHolding(nil, key, h)); err != nil || again != h || h.At < 0 || vip.Entry(h.Owner).Validate() != nil {
 				t.Fatalf("holding %+v came back as %+v, %v", h, again, err)
 			}
 		}
@@ -172,13 +226,15 @@ func FuzzDecode(f *testing.F) {
 			if v4.IsValid() && !v4.Is4() || v6.IsValid() && !v6.Is6() {
 				t.Fatalf("addresses %v, %v of the wrong family", v4, v6)
 			}
-			if again4, again6, err := decodeEntry(key, encodeEntry(key, row)); err != nil || again4 != v4 || again6 != v6 {
+			if again4, again6, err := decodeEntry(key, encodeEntry(nil, key, row)); err != nil || again4 != v4 || again6 != v6 {
 				t.Fatalf("entry %v came back as %v, %v, %v", row.Addrs(), again4, again6, err)
 			}
 		}
-		if l, err := decodeListing(&interner{}, "m", key, value); err == nil {
-			if again, err := decodeListing(&interner{}, "m", key, encodeListing(key, l)); err != nil || !again.Equal(l) {
-				t.Fatalf("listing %+v came back as %+v, %v", l, again, err)
+		for _, version := range []byte{1, listingVersion} {
+			if l, err := decodeListing("web", "m", key, seal(key, append([]byte{version}, content...))); err == nil {
+				if again, err := decodeListing("web", "m", key, encodeListing(nil, key, "web", l)); err != nil || !again.Equal(l) {
+					t.Fatalf("listing %+v of version %d came back as %+v, %v", l, version, again, err)
+				}
 			}
 		}
 		if m, err := decodeMeta(key, value); err == nil {
@@ -186,15 +242,15 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("meta %+v came back as %+v, %v", m, again, err)
 			}
 		}
-		if k, err := readKey(content); err == nil {
-			if again, err := readKey(appendKey(nil, k)); err != nil || again != k || vip.Entry(k).Key() != k {
+		if k, err := readKey(string(content)); err == nil {
+			if again, err := readKey(string(appendKey(nil, k))); err != nil || again != k || vip.Entry(k).Key() != k {
 				t.Fatalf("key %+v came back as %+v, %v", k, again, err)
 			}
 		}
 		for _, decode := range []func() error{
 			func() error { _, err := decodeHolding(key, content); return err },
 			func() error { _, _, err := decodeEntry(key, content); return err },
-			func() error { _, err := decodeListing(&interner{}, "m", key, content); return err },
+			func() error { _, err := decodeListing("web", "m", key, content); return err },
 			func() error { _, err := decodeMeta(key, content); return err },
 			func() error { _, err := decodeID(key, content); return err },
 		} {

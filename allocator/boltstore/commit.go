@@ -3,7 +3,10 @@ package boltstore
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/allocator/failpoint"
@@ -36,35 +39,32 @@ func write(tx *bolt.Tx, d allocator.Delta, aside map[vip.Key][]string) error {
 	if m.Revision != d.Base {
 		return fmt.Errorf("revision %d, want %d: %w", m.Revision, d.Base, allocator.ErrConflict)
 	}
+	if err := upgrade(tx.Bucket(bucketRoot)); err != nil {
+		return err
+	}
 	failpoint.Hit("store-begun")
-	if err := writeAddrs(tx.Bucket(bucketAddresses), d.Addrs); err != nil {
+	w := writer{meshes: tx.Bucket(bucketMeshes), aside: aside}
+	if err := w.addrs(tx.Bucket(bucketAddresses), d.Addrs); err != nil {
 		return err
 	}
 	failpoint.Hit("store-addresses")
-	meshes := tx.Bucket(bucketMeshes)
 	for _, name := range d.MeshesNew {
-		if meshes.Get([]byte(name)) != nil { // no bucket: it was set aside
-			if err := meshes.Delete([]byte(name)); err != nil {
+		if w.meshes.Get([]byte(name)) != nil { // no bucket: it was set aside
+			if err := w.meshes.Delete([]byte(name)); err != nil {
 				return fmt.Errorf("mesh %q: %w", name, err)
 			}
 		}
-		if _, err := meshes.CreateBucketIfNotExists([]byte(name)); err != nil {
+		if _, err := w.meshes.CreateBucketIfNotExists([]byte(name)); err != nil {
 			return fmt.Errorf("mesh %q: %w", name, err)
 		}
 	}
 	failpoint.Hit("store-meshes")
-	w := rowWriter{entries: tx.Bucket(bucketEntries), meshes: meshes, aside: aside, open: make(map[string]*bolt.Bucket)}
-	for i, c := range d.Rows {
-		if i == len(d.Rows)/2 {
-			failpoint.Hit("store-half")
-		}
-		if err := w.write(c); err != nil {
-			return fmt.Errorf("entry %v: %w", c.Key, err)
-		}
+	if err := w.rows(tx.Bucket(bucketEntries), d.Rows); err != nil {
+		return err
 	}
 	failpoint.Hit("store-rows")
 	for _, name := range d.MeshesGone {
-		if err := meshes.DeleteBucket([]byte(name)); err != nil {
+		if err := w.meshes.DeleteBucket([]byte(name)); err != nil {
 			return fmt.Errorf("mesh %q: %w", name, err)
 		}
 	}
@@ -74,124 +74,187 @@ func write(tx *bolt.Tx, d allocator.Delta, aside map[vip.Key][]string) error {
 	return err
 }
 
-// writeAddrs writes the address keys, each only if it still says what the plan
-// was made on. This is what makes an address unique.
-func writeAddrs(b *bolt.Bucket, changes []allocator.AddrChange) error {
+// upgrade makes a store of an older format one of ours, before anything is
+// written to it that an older version would not understand.
+func upgrade(root *bolt.Bucket) error {
+	want := binary.BigEndian.AppendUint32(nil, formatVersion)
+	if bytes.Equal(root.Get(keyFormat), want) {
+		return nil
+	}
+	return root.Put(keyFormat, want)
+}
+
+// writer writes a delta. bbolt copies keys, but keeps values until the
+// transaction ends.
+type writer struct {
+	meshes     *bolt.Bucket
+	aside      map[vip.Key][]string // see Store
+	key, value []byte               // the one being written
+	values     values
+	// listings are the changes of each mesh, by key.
+	listings map[string][]listingChange
+}
+
+// listingChange is what becomes of what a mesh says of an entry.
+type listingChange struct {
+	key vip.Key
+	now *vip.Listing // nil: it says nothing any more
+	// purge: it is a listing that was set aside, of a mesh that may be gone.
+	purge bool
+}
+
+// put writes w.value under w.key.
+func (w *writer) put(b *bolt.Bucket) error { return b.Put(w.key, w.values.keep(w.value)) }
+
+// addrs writes the address keys, each only if it still says what the plan was
+// made on. This is what makes an address unique.
+func (w *writer) addrs(b *bolt.Bucket, changes []allocator.AddrChange) error {
+	// New ones follow the last of their pool.
+	b.FillPercent = dense
 	for _, c := range changes {
-		key := c.Addr.AsSlice()
-		have := b.Get(key)
+		w.key = append(w.key[:0], c.Addr.AsSlice()...)
 		var want []byte
 		if c.Old != nil {
-			want = encodeHolding(key, *c.Old)
+			w.value = encodeHolding(w.value, w.key, *c.Old)
+			want = w.value
 		}
-		if !bytes.Equal(have, want) {
+		if !bytes.Equal(b.Get(w.key), want) {
 			return fmt.Errorf("address %v: %w", c.Addr, allocator.ErrConflict)
 		}
-		if err := b.Put(key, encodeHolding(key, *c.New)); err != nil {
+		var err error
+		if c.New == nil {
+			err = b.Delete(w.key)
+		} else {
+			w.value = encodeHolding(w.value, w.key, *c.New)
+			err = w.put(b)
+		}
+		if err != nil {
 			return fmt.Errorf("address %v: %w", c.Addr, err)
 		}
 	}
 	return nil
 }
 
-// rowWriter writes rows: the entry, and the listing in each mesh's bucket.
-type rowWriter struct {
-	entries, meshes *bolt.Bucket
-	aside           map[vip.Key][]string    // see Store
-	open            map[string]*bolt.Bucket // by mesh
-	key             []byte
-}
-
-func (w *rowWriter) write(c allocator.RowChange) error {
-	// bbolt keeps keys and values until the transaction ends: none is reused.
-	w.key = appendKey(nil, c.Key)
-	if c.New == nil {
-		if err := w.entries.Delete(w.key); err != nil {
-			return err
+// rows writes rows: the entries, and then the listings mesh by mesh, so that a
+// large delta comes to each bucket once.
+func (w *writer) rows(entries *bolt.Bucket, changes []allocator.RowChange) error {
+	w.listings = make(map[string][]listingChange)
+	for i, c := range changes {
+		if i == len(changes)/2 {
+			failpoint.Hit("store-half")
 		}
-	} else if c.Old == nil || c.Old.V4 != c.New.V4 || c.Old.V6 != c.New.V6 {
-		if err := w.entries.Put(w.key, encodeEntry(w.key, c.New)); err != nil {
-			return err
+		w.key = appendKey(w.key[:0], c.Key)
+		if i == 0 {
+			packIfAppended(entries, w.key)
 		}
+		var err error
+		switch {
+		case c.New == nil:
+			err = entries.Delete(w.key)
+		case c.Old == nil || c.Old.V4 != c.New.V4 || c.Old.V6 != c.New.V6:
+			w.value = encodeEntry(w.value, w.key, c.New)
+			err = w.put(entries)
+		}
+		if err != nil {
+			return fmt.Errorf("entry %v: %w", c.Key, err)
+		}
+		if c.Old == nil {
+			// What meshes said of an entry that was set aside: it comes back with
+			// what they say now.
+			for _, mesh := range w.aside[c.Key] {
+				w.note(mesh, listingChange{key: c.Key, purge: true})
+			}
+		}
+		w.compare(c)
 	}
-	if c.Old == nil {
-		if err := w.purge(c.Key); err != nil {
-			return err
-		}
-	}
-	return w.listings(c.Old, c.New)
-}
-
-// purge deletes what meshes said of an entry that was set aside: it comes back
-// with what they say now.
-func (w *rowWriter) purge(key vip.Key) error {
-	for _, mesh := range w.aside[key] {
-		if w.meshes.Bucket([]byte(mesh)) == nil {
-			continue // gone since
-		}
-		if err := w.unlist(mesh); err != nil {
-			return err
+	for _, mesh := range slices.Sorted(maps.Keys(w.listings)) {
+		if err := w.mesh(mesh); err != nil {
+			return fmt.Errorf("mesh %q: %w", mesh, err)
 		}
 	}
 	return nil
 }
 
-// listings writes what differs between two versions of a row. Both lists are
+// note adds to the changes of a mesh.
+func (w *writer) note(mesh string, c listingChange) { w.listings[mesh] = append(w.listings[mesh], c) }
+
+// compare notes what differs between two versions of a row. Both lists are
 // sorted by mesh.
-func (w *rowWriter) listings(before, after *vip.Row) error {
+func (w *writer) compare(c allocator.RowChange) {
 	var old, now []vip.Listing
-	if before != nil {
-		old = before.Listings
+	if c.Old != nil {
+		old = c.Old.Listings
 	}
-	if after != nil {
-		now = after.Listings
+	if c.New != nil {
+		now = c.New.Listings
 	}
 	for len(old) > 0 || len(now) > 0 {
-		var err error
 		switch {
 		case len(now) == 0 || len(old) > 0 && old[0].Mesh < now[0].Mesh:
-			err = w.unlist(old[0].Mesh)
+			w.note(old[0].Mesh, listingChange{key: c.Key})
 			old = old[1:]
 		case len(old) == 0 || now[0].Mesh < old[0].Mesh:
-			err = w.list(now[0])
+			w.note(now[0].Mesh, listingChange{key: c.Key, now: &now[0]})
 			now = now[1:]
 		default:
 			if !old[0].Equal(now[0]) {
-				err = w.list(now[0])
+				w.note(now[0].Mesh, listingChange{key: c.Key, now: &now[0]})
 			}
 			old, now = old[1:], now[1:]
 		}
+	}
+}
+
+// mesh writes the changes of a mesh into the bucket of its table.
+func (w *writer) mesh(name string) error {
+	b := w.meshes.Bucket([]byte(name))
+	for i, c := range w.listings[name] {
+		switch {
+		case b == nil && c.purge:
+			continue
+		case b == nil:
+			return fmt.Errorf("entry %v: the mesh has no table: %w", c.key, allocator.ErrConflict)
+		}
+		w.key = appendKey(w.key[:0], c.key)
+		if i == 0 {
+			packIfAppended(b, w.key)
+		}
+		var err error
+		if c.now == nil {
+			err = b.Delete(w.key)
+		} else {
+			w.value = encodeListing(w.value, w.key, c.key.Name, *c.now)
+			err = w.put(b)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("entry %v: %w", c.key, err)
 		}
 	}
 	return nil
 }
 
-// mesh returns the bucket of a mesh's table.
-func (w *rowWriter) mesh(name string) (*bolt.Bucket, error) {
-	b := w.open[name]
-	if b == nil {
-		if b = w.meshes.Bucket([]byte(name)); b == nil {
-			return nil, fmt.Errorf("mesh %q has no table: %w", name, allocator.ErrConflict)
-		}
-		w.open[name] = b
+// dense is how full the pages are that keys are appended to, of 1: none will
+// come between them any time soon, and those that do find a little room.
+const dense = 0.9
+
+// packIfAppended lets b have pages that are nearly full, rather than half full,
+// if first, the first of the keys that are written to it, comes after all that
+// it has.
+func packIfAppended(b *bolt.Bucket, first []byte) {
+	if last, _ := b.Cursor().Last(); bytes.Compare(last, first) < 0 {
+		b.FillPercent = dense
 	}
-	return b, nil
 }
 
-func (w *rowWriter) list(l vip.Listing) error {
-	b, err := w.mesh(l.Mesh)
-	if err != nil {
-		return err
-	}
-	return b.Put(w.key, encodeListing(w.key, l))
-}
+// values keeps values for as long as a transaction lasts, many in one piece of
+// memory.
+type values []byte
 
-func (w *rowWriter) unlist(mesh string) error {
-	b, err := w.mesh(mesh)
-	if err != nil {
-		return err
+func (v *values) keep(value []byte) []byte {
+	if cap(*v)-len(*v) < len(value) {
+		*v = make([]byte, 0, max(len(value), min(4*cap(*v)+256, 64<<10)))
 	}
-	return b.Delete(w.key)
+	from := len(*v)
+	*v = append(*v, value...)
+	return (*v)[from:len(*v):len(*v)]
 }

@@ -1,6 +1,7 @@
 package boltstore
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -56,5 +57,54 @@ func TestACommitWritesWhatItChanges(t *testing.T) {
 	t.Logf("%.1f pages with 10 meshes, %.1f with 3,000; %.1f at a hundredth of the entries", few, many, small)
 	if many > 1.2*few || few > 2*small {
 		t.Errorf("a commit writes %.1f pages with 10 meshes, %.1f with 3,000, %.1f at a hundredth of the entries", few, many, small)
+	}
+}
+
+// TestAnAddressIsForgottenAsItStands: its key goes, if nobody has changed it,
+// and whoever takes the address then takes one that nobody ever had.
+func TestAnAddressIsForgottenAsItStands(t *testing.T) {
+	t.Parallel()
+	s, _, err := Open(filepath.Join(t.TempDir(), "t.db"), Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	base := uint64(0)
+	commit := func(c allocator.AddrChange) error {
+		d := allocator.Delta{Base: base, Meta: allocator.Meta{Serial: 1, Revision: base + 1, Clock: 9}, Addrs: []allocator.AddrChange{c}}
+		err := s.Commit(t.Context(), d)
+		if err == nil {
+			base++
+		}
+		return err
+	}
+	known := func() string {
+		state, err := s.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(state.Addrs)
+	}
+	addr := netip.MustParseAddr("240.0.0.1")
+	was := &allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: 5, Mesh: "m"}
+	if err := commit(allocator.AddrChange{Addr: addr, New: was}); err != nil {
+		t.Fatal(err)
+	}
+	before := known()
+	other := *was
+	other.At = 6
+	for _, old := range []*allocator.Holding{nil, &other} {
+		if err := commit(allocator.AddrChange{Addr: addr, Old: old}); !errors.Is(err, allocator.ErrConflict) || known() != before {
+			t.Errorf("forgetting it as %+v: %v, %s", old, err, known())
+		}
+	}
+	if err := commit(allocator.AddrChange{Addr: addr, Old: was}); err != nil || known() != "[]" {
+		t.Errorf("forgetting it: %v, %s", err, known())
+	}
+	if err := commit(allocator.AddrChange{Addr: addr, Old: was, New: &other}); !errors.Is(err, allocator.ErrConflict) {
+		t.Errorf("taking it as it was: %v", err)
+	}
+	if err := commit(allocator.AddrChange{Addr: addr, New: &other}); err != nil {
+		t.Errorf("taking it as new: %v", err)
 	}
 }

@@ -12,6 +12,10 @@
 // version byte, the content, and a CRC-32C over key, version and content, so
 // that a rotten record is known as such and set aside alone.
 //
+// A store of format 1, whose listings have every text in full, is read as it is
+// and becomes one of format 2 with its first commit: what is written from then
+// on an older version would not understand, and so it refuses the store.
+//
 // There is one key for each address that anybody has or had: that two entries
 // have one address cannot be written down. A mesh's own table is the bucket of
 // its name.

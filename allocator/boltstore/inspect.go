@@ -47,15 +47,17 @@ func inspect(path string) error {
 	})
 }
 
-// inspectPages verifies every page of a file that nobody writes to meanwhile.
-func inspectPages(path string) error {
-	return withFile(path, func(f io.ReaderAt, size int64) error {
+// inspectPages verifies every page of a file that nobody writes to meanwhile,
+// and returns about how many keys there are.
+func inspectPages(path string) (keys int, err error) {
+	err = withFile(path, func(f io.ReaderAt, size int64) error {
 		m, err := inspectFile(f, size)
-		if err != nil {
-			return err
+		if err == nil {
+			keys, err = inspectTree(f, m)
 		}
-		return inspectTree(f, m)
+		return err
 	})
+	return keys, err
 }
 
 // withFile calls look on a regular file; its errors are damage.

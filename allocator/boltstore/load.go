@@ -25,11 +25,11 @@ func (s *Store) Load(ctx context.Context) (allocator.State, error) {
 	if read != nil {
 		return *read, nil
 	}
-	all, err := load(ctx, db)
+	all, err := load(ctx, db, s.entries)
 	if err != nil {
 		return allocator.State{}, fmt.Errorf("reading store %s: %w", s.path, err)
 	}
-	s.aside = all.aside
+	s.aside, s.entries = all.aside, len(all.state.Rows)
 	return all.state, nil
 }
 
@@ -40,12 +40,13 @@ type loaded struct {
 	aside map[vip.Key][]string
 }
 
-// load reads the whole of a database.
-func load(ctx context.Context, db *bolt.DB) (loaded, error) {
+// load reads the whole of a database, which has about so many entries.
+func load(ctx context.Context, db *bolt.DB, entries int) (loaded, error) {
 	l := loader{
-		ctx: ctx, rows: make(map[vip.Key]*vip.Row), damaged: make(map[vip.Key]bool),
+		ctx: ctx, table: newEntryTable(entries), damaged: make(map[vip.Key]bool),
 		loaded: loaded{aside: make(map[vip.Key][]string)},
 	}
+	l.state.Addrs = make([]allocator.Held, 0, entries)
 	err := guard(func() error { return db.View(l.load) })
 	return l.loaded, err
 }
@@ -54,7 +55,7 @@ func load(ctx context.Context, db *bolt.DB) (loaded, error) {
 type loader struct {
 	loaded
 	ctx     context.Context
-	rows    map[vip.Key]*vip.Row
+	table   *entryTable
 	damaged map[vip.Key]bool // entries with a record that cannot be read
 	// lostAddrs: some address key cannot be read.
 	lostAddrs bool
@@ -69,7 +70,8 @@ func (l *loader) load(tx *bolt.Tx) error {
 		return err
 	}
 	l.state.Meta = m
-	steps := []func(*bolt.Tx) error{l.addresses, l.entries, l.meshes}
+	// What the others refer to comes first.
+	steps := []func(*bolt.Tx) error{l.entries, l.addresses, l.meshes}
 	for _, step := range steps {
 		if err := errors.Join(l.ctx.Err(), step(tx)); err != nil {
 			return err
@@ -98,21 +100,46 @@ func (l *loader) damage(bucket string, key []byte, addr netip.Addr, err error) {
 	place := bucket + "/" + hex.EncodeToString(key)
 	if addr.IsValid() {
 		place = bucket + "/" + addr.String()
-	} else if k, err := readKey(key); err == nil {
+	} else if k, err := readKey(string(key)); err == nil {
 		place = bucket + "/" + k.String()
 		l.damaged[k] = true
 	}
 	l.state.Damaged = append(l.state.Damaged, allocator.Damage{Place: place, Err: err, Addr: addr})
 }
 
+func (l *loader) entries(tx *bolt.Tx) error {
+	return tx.Bucket(bucketEntries).ForEach(func(k, v []byte) error {
+		v4, v6, err := decodeEntry(k, v)
+		if err == nil {
+			var e *loadedEntry
+			if e, err = l.table.add(k); err == nil {
+				e.row.V4, e.row.V6 = v4, v6
+			}
+		}
+		if err != nil {
+			l.damage("entries", k, netip.Addr{}, err)
+		}
+		return nil
+	})
+}
+
 func (l *loader) addresses(tx *bolt.Tx) error {
+	var in interner
+	last := -1
 	return tx.Bucket(bucketAddresses).ForEach(func(k, v []byte) error {
 		addr, ok := netip.AddrFromSlice(k)
 		if !ok {
 			l.damage("addresses", k, netip.Addr{}, errContent)
 			return nil
 		}
-		h, err := decodeHolding(k, v)
+		h, owner, err := readHolding(&in, k, v)
+		if err == nil {
+			if i := l.table.findNear(last+1, owner); i >= 0 {
+				h.Owner, last = l.table.at(i).key(), i
+			} else { // it has no row, any more
+				h.Owner, err = readKey(string(owner))
+			}
+		}
 		if err != nil {
 			l.damage("addresses", k, addr, err)
 			return nil
@@ -122,66 +149,67 @@ func (l *loader) addresses(tx *bolt.Tx) error {
 	})
 }
 
-func (l *loader) entries(tx *bolt.Tx) error {
-	return tx.Bucket(bucketEntries).ForEach(func(k, v []byte) error {
-		key, err := readKey(k)
-		if err != nil {
-			l.damage("entries", k, netip.Addr{}, err)
-			return nil
-		}
-		row := &vip.Row{Entry: vip.Entry(key)}
-		if row.V4, row.V6, err = decodeEntry(k, v); err != nil {
-			l.damage("entries", k, netip.Addr{}, err)
-			return nil
-		}
-		l.rows[key] = row
-		return nil
-	})
-}
-
 // meshes reads the listings, mesh by mesh in the order of their names, which
 // is the order of a row's listings.
 func (l *loader) meshes(tx *bolt.Tx) error {
 	root := tx.Bucket(bucketMeshes)
-	var in interner
+	var reader listings
 	return root.ForEach(func(name, v []byte) error {
-		mesh, place := string(name), "meshes/"+string(name)
 		if v != nil {
+			place := "meshes/" + string(name)
 			l.state.Damaged = append(l.state.Damaged, allocator.Damage{Place: place, Err: errContent})
 			return nil
 		}
+		mesh := string(name)
 		l.state.Meshes = append(l.state.Meshes, mesh)
 		return root.Bucket(name).ForEach(func(k, v []byte) error {
-			key, err := readKey(k)
-			if err != nil {
-				l.damage(place, k, netip.Addr{}, err)
-				return nil
-			}
-			listing, err := decodeListing(&in, mesh, k, v)
-			row := l.rows[key]
-			switch {
-			case err == nil && row != nil:
-				row.Listings = append(row.Listings, listing)
-				return nil
-			case err != nil:
-				l.damage(place, k, netip.Addr{}, err)
-			case !l.damaged[key]:
-				l.damage(place, k, netip.Addr{}, errors.New("the mesh lists an entry that has no record"))
-			}
-			l.aside[key] = append(l.aside[key], mesh)
+			l.listing(&reader, mesh, k, v)
 			return nil
 		})
 	})
 }
 
+// listing reads what a mesh says of an entry.
+func (l *loader) listing(reader *listings, mesh string, k, v []byte) {
+	var (
+		key vip.Key
+		e   *loadedEntry
+	)
+	if i := l.table.find(k); i >= 0 {
+		e = l.table.at(i)
+		key = e.key()
+		reader.into(e)
+	} else {
+		var err error
+		if key, err = readKey(string(k)); err != nil {
+			l.damage("meshes/"+mesh, k, netip.Addr{}, err)
+			return
+		}
+		reader.name = key.Name
+	}
+	listing, err := reader.read(mesh, k, v)
+	switch {
+	case err == nil && e != nil:
+		e.row.Listings = append(e.row.Listings, listing)
+		return
+	case err != nil:
+		l.damage("meshes/"+mesh, k, netip.Addr{}, err)
+	case !l.damaged[key]:
+		l.damage("meshes/"+mesh, k, netip.Addr{}, errors.New("the mesh lists an entry that has no record"))
+	}
+	l.aside[key] = append(l.aside[key], mesh)
+}
+
 // assemble turns what was read into rows. An entry whose listings cannot be
 // read is set aside with them; its address keys stay.
 func (l *loader) assemble() {
-	l.state.Rows = make([]*vip.Row, 0, len(l.rows))
-	for key, row := range l.rows {
+	l.state.Rows = make([]*vip.Row, 0, l.table.n)
+	for i := range l.table.n {
+		e := l.table.at(i)
+		row := &e.row
 		if len(row.Listings) == 0 {
-			if !l.damaged[key] {
-				l.damage("entries", appendKey(nil, key), netip.Addr{}, errors.New("no mesh lists the entry"))
+			if !l.damaged[e.key()] {
+				l.damage("entries", appendKey(nil, e.key()), netip.Addr{}, errors.New("no mesh lists the entry"))
 			}
 			continue
 		}

@@ -32,14 +32,17 @@ const (
 type tree struct {
 	f    io.ReaderAt
 	m    boltMeta
+	keys int      // in leaves
 	seen []uint64 // a bit for each page
 	bufs [][]byte // one a level
 }
 
-// inspectTree verifies all pages that can be reached from m's root.
-func inspectTree(f io.ReaderAt, m boltMeta) error {
+// inspectTree verifies all pages that can be reached from m's root, and returns
+// how many keys it has seen, those in the buckets that lie in a page left out.
+func inspectTree(f io.ReaderAt, m boltMeta) (keys int, err error) {
 	t := tree{f: f, m: m, seen: make([]uint64, m.highWater/64+1)}
-	return t.page(m.root, nil, nil, 0)
+	err = t.page(m.root, nil, nil, 0)
+	return t.keys, err
 }
 
 // page verifies the subtree of page id, whose first key is lo and whose keys
@@ -89,6 +92,9 @@ func (t *tree) elements(p rawPage, lo, hi []byte, depth int) error {
 	n := p.count()
 	if n == 0 && (p.flags() == flagBranch || lo != nil) {
 		return errors.New("it is empty")
+	}
+	if p.flags() == flagLeaf {
+		t.keys += n
 	}
 	end := pageHeader + n*elementSize
 	for i := range n {
