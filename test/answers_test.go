@@ -89,6 +89,13 @@ func (s *server) isReady() bool {
 // metric returns a metric of meshvip, summed up over its labels.
 func (s *server) metric(name string) float64 {
 	s.t.Helper()
+	return s.metricOf(name, "")
+}
+
+// metricOf returns a metric of meshvip, summed up over the labels that contain
+// some text.
+func (s *server) metricOf(name, label string) float64 {
+	s.t.Helper()
 	var r *http.Response
 	s.wait("metrics", func() bool {
 		var err error
@@ -100,7 +107,7 @@ func (s *server) metric(name string) float64 {
 	lines := bufio.NewScanner(r.Body)
 	for lines.Scan() {
 		rest, ok := strings.CutPrefix(lines.Text(), "coredns_meshvip_"+name)
-		if !ok || rest == "" || rest[0] != '{' && rest[0] != ' ' {
+		if !ok || rest == "" || rest[0] != '{' && rest[0] != ' ' || !strings.Contains(rest, label) {
 			continue
 		}
 		v, err := strconv.ParseFloat(rest[strings.LastIndexByte(rest, ' ')+1:], 64)

@@ -256,6 +256,18 @@ func (s *server) addr4(name string) netip.Addr {
 	return netip.Addr{}
 }
 
+// addr6 returns the AAAA record of name, the zero Addr if there is none.
+func (s *server) addr6(name string) netip.Addr {
+	s.t.Helper()
+	for _, rr := range s.ask(name, dns.TypeAAAA).Answer {
+		if a, ok := rr.(*dns.AAAA); ok {
+			addr, _ := netip.AddrFromSlice(a.AAAA)
+			return addr
+		}
+	}
+	return netip.Addr{}
+}
+
 // ptr returns the PTR of addr, "" if there is none.
 func (s *server) ptr(addr netip.Addr) string {
 	s.t.Helper()
