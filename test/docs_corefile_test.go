@@ -147,7 +147,9 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 			line = "publish " + d.publish
 		case "pool":
 			for _, a := range args {
-				d.pools = append(d.pools, netip.MustParsePrefix(a))
+				if a != "{" {
+					d.pools = append(d.pools, netip.MustParsePrefix(a))
+				}
 			}
 		case "meshes":
 			own.meshes = args
