@@ -130,6 +130,7 @@ func (a *Allocator) move(ctx context.Context) error {
 			return err
 		}
 		a.note(p)
+		a.moves = Moves{}
 	}
 	return nil
 }

@@ -57,15 +57,24 @@ func (p Pool) gives(addr netip.Addr) bool {
 	return addr.BitLen() == first.BitLen() && !addr.Less(first) && !last.Less(addr)
 }
 
-// size returns how many addresses the pool can give out, at most 2^63-1.
-func (p Pool) size() uint64 {
-	host := p.Prefix.Addr().BitLen() - p.Prefix.Bits()
-	if host >= 63 {
-		return 1<<63 - 1
+// size returns how many addresses the pool can give out without those that are
+// excluded, at most 2^63-1.
+func (p Pool) size(exclude []netipx.IPRange) uint64 {
+	var b netipx.IPSetBuilder
+	first, last := usable(p.Prefix)
+	b.AddRange(netipx.IPRangeFrom(first, last))
+	for _, r := range exclude {
+		b.RemoveRange(r)
 	}
-	n := uint64(1) << host
-	if p.Prefix.Addr().Is4() && p.Prefix.Bits() <= 30 {
-		n -= 2
+	set, _ := b.IPSet() // it fails only on ranges that Layout.Check refuses
+	const most = 1<<63 - 1
+	n := uint64(0)
+	for _, r := range set.Ranges() {
+		d, ok := distance(r.From(), r.To())
+		if !ok || most-n <= d {
+			return most
+		}
+		n += d + 1
 	}
 	return n
 }

@@ -96,7 +96,8 @@ type Stats struct {
 type PoolUse struct {
 	Prefix  netip.Prefix
 	Retired bool
-	// Size is what the pool can give out, at most 2^63-1.
+	// Size is what the pool can give out, static addresses included and excluded
+	// ones not, at most 2^63-1.
 	Size uint64
 	// Live addresses have an entry, Released ones had one.
 	Live, Released int
@@ -114,9 +115,9 @@ func (a *Allocator) Stats() Stats {
 	for _, h := range a.held {
 		s.Held += len(h.keys)
 	}
-	for _, p := range a.t.meta.Pools {
+	for i, p := range a.t.meta.Pools {
 		s.Pools = append(s.Pools, PoolUse{
-			Prefix: p.Prefix, Retired: p.Retired, Size: p.size(),
+			Prefix: p.Prefix, Retired: p.Retired, Size: a.t.spaces[i].size,
 			Live: a.t.used[p.Prefix], Released: a.t.released.size(p.Prefix),
 		})
 	}

@@ -17,6 +17,8 @@ type space struct {
 	// addresses of the layout together, sorted and merged: what an entry that
 	// asks for no address of its own never gets.
 	exclude, reserve, blocked []netipx.IPRange
+	// size is how many addresses it can give out.
+	size uint64
 	// gaps are the addresses below the pool's cursor that nobody has, or is
 	// remembered to have had, and that are not blocked: sorted ranges. There are
 	// none until something is no longer blocked, or is forgotten.
@@ -29,13 +31,14 @@ func newSpaces(pools []Pool, l Layout) []space {
 	spaces := make([]space, len(pools))
 	for i, p := range pools {
 		s := &spaces[i]
-		s.prefix, s.closed = p.Prefix, p.Retired
+		s.prefix, s.closed, s.size = p.Prefix, p.Retired, p.size(nil)
 		j := slices.IndexFunc(l.Pools, func(r Range) bool { return r.Prefix == p.Prefix })
 		if j < 0 || p.Retired {
 			continue
 		}
 		s.closed = l.Pools[j].Drain
 		s.exclude, s.reserve = l.Pools[j].Exclude, l.Pools[j].Reserve
+		s.size = p.size(s.exclude)
 		var b netipx.IPSetBuilder
 		for _, r := range slices.Concat(s.exclude, s.reserve) {
 			b.AddRange(r)
