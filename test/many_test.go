@@ -38,7 +38,7 @@ func TestOneChangeAmongManyIsOneSmallTransaction(t *testing.T) {
 	const changed = 123
 	write(t, p.resources, fmt.Sprintf("m-%03d.yaml", changed), file(changed, each+1))
 	added := s.resolves(name(changed, each))
-	s.logLine("table changed", "allocated=1 returned=0 released=0")
+	s.logLine("table changed", "allocated=1 returned=0 released=0 transactions=1 rows=1 meshes=1 ")
 	s.measured("entries", meshes*each+1)
 	if n := s.metric("commit_duration_seconds_count") - commits; n != 1 {
 		t.Errorf("%v transactions for one new entry", n)

@@ -70,9 +70,7 @@ func (r *runtime) committed(c allocator.Commit) {
 	r.serial.Store(max(c.Meta.Serial, 1))
 	failpoint.Hit("serial")
 	r.m.commit(c)
-	r.allocated.Add(int64(c.Allocated))
-	r.returned.Add(int64(c.Returned))
-	r.released.Add(int64(c.Released))
+	r.tally.add(c)
 	r.publish.changed(c.Meshes, c.MeshesGone)
 	select {
 	case r.wake <- struct{}{}: // what falls due may be something else
@@ -125,9 +123,9 @@ func (r *runtime) apply(ctx context.Context, b vip.Batch) error {
 // time have changed, whatever they were made for.
 func (r *runtime) changed() {
 	r.show(r.alloc.Stats())
-	allocated, returned, released := r.allocated.Swap(0), r.returned.Swap(0), r.released.Swap(0)
-	if allocated+returned+released > 0 {
-		r.log.Info("table changed", "allocated", allocated, "returned", returned, "released", released, "serial", r.Serial())
+	if s := r.tally.take(); s.allocated+s.returned+s.released > 0 {
+		r.log.Info("table changed", "allocated", s.allocated, "returned", s.returned, "released", s.released,
+			"transactions", s.transactions, "rows", s.rows, "meshes", s.meshes, "serial", r.Serial())
 	}
 }
 

@@ -33,8 +33,7 @@ type runtime struct {
 	loaded, synced atomic.Bool
 	pools          atomic.Pointer[[]netip.Prefix]
 
-	// What commits did since it was told last, in addresses.
-	allocated, returned, released atomic.Int64
+	tally tally
 
 	named atomic.Bool // names were disputed or freed since conflicts were counted
 
