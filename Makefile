@@ -82,6 +82,7 @@ bench: ## run the benchmarks (BENCH=regexp, BENCHTIME=1s) and print the ratios
 	@mkdir -p bin
 	go test -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem -timeout 60m \
 		$(filter-out $(MODULE)/test/%,$(CONCURRENT) $(PLAIN)) | tee bin/bench.txt
+	cd test/peers && go test -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' ./... | tee -a ../../bin/bench.txt
 ifneq ($(wildcard test/ratio/*.go),)
 	go run ./test/ratio bin/bench.txt
 endif

@@ -22,47 +22,6 @@ import (
 // than once.
 type results map[string]map[string]float64
 
-// row is one line of the table: a value, or the quotient of two.
-type row struct {
-	what           string
-	bench, unit    string // "BenchmarkServeDNS/names=10000/A", "ratio"
-	peer, peerUnit string // empty: the value itself is the ratio
-	goal           float64
-}
-
-var rows = []row{
-	{"A, 10,000 names, of plugin hosts' time", "ServeDNS/names=10000/A", "ratio", "", "", 0.5},
-	{"A, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/A", "ratio", "", "", 0.5},
-	{"AAAA, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/AAAA", "ratio", "", "", 0.5},
-	{"PTR, 10,000 names, of plugin hosts' time", "ServeDNS/names=10000/PTR4", "ratio", "", "", 0.25},
-	{"PTR, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/PTR4", "ratio", "", "", 0.25},
-	{"A, allocations", "ServeDNS/names=1000000/A", "meshvip-allocs", "", "", 4},
-	{"PTR, allocations", "ServeDNS/names=1000000/PTR4", "meshvip-allocs", "", "", 4},
-	applied("memory", 1_000_000, 10_000, 1_000_000, 10, 1.2),
-	applied("memory", 1_000_000, 10, 1000, 10, 3),
-	applied("bolt", 1_000_000, 10_000, 1_000_000, 10, 1.2),
-	applied("bolt", 1_000_000, 10, 1000, 10, 3),
-	{"publish one entry: 1,000,000 names to 1,000", "Apply/1M", "ns/op", "Apply/1k", "ns/op", 3},
-}
-
-// applied is the row of one new entry in a table of n entries in meshes,
-// against another.
-func applied(store string, n, meshes, peerN, peerMeshes int, goal float64) row {
-	name := func(n, m int) string { return fmt.Sprintf("ApplyOne/store=%s/entries=%d/meshes=%d", store, n, m) }
-	what := fmt.Sprintf("one new entry, %s: %s entries in %s meshes to %s in %s",
-		store, thousands(n), thousands(meshes), thousands(peerN), thousands(peerMeshes))
-	return row{what, name(n, meshes), "ns/op", name(peerN, peerMeshes), "ns/op", goal}
-}
-
-// thousands prints n with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: ratio FILE, with what go test -bench printed")
@@ -95,10 +54,13 @@ func run(path string, w io.Writer) error {
 // table prints the rows that there are results for, and returns how many.
 func table(w io.Writer, res results) int {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "ratio\tgoal\tmet\t \t")
+	fmt.Fprintln(t, "value\tgoal\tmet\t \t")
 	n := 0
 	for _, r := range rows {
 		v, ok := res.value(r.bench, r.unit)
+		if r.per > 0 {
+			v /= r.per
+		}
 		if r.peer != "" {
 			p, has := res.value(r.peer, r.peerUnit)
 			ok = ok && has && p > 0
