@@ -36,12 +36,18 @@ func (p *plan) assign() {
 		}
 		needy := p.needy(f.v4)
 		stuck := make(map[vip.Key]bool) // until its own address has cooled down
+		var back []vip.Key              // who waits, and may have what was theirs
 		if f.has {
 			p.assignStatics(needy, f.v4, stuck)
+			for key := range p.t.waiting(f.v4).owed {
+				if len(p.edit(key).row.Listings) > 0 {
+					back = append(back, key)
+				}
+			}
 		}
-		for _, key := range needy {
+		for _, key := range slices.Concat(needy, back) {
 			// Where no pool of the family is configured, nobody waits for it.
-			if e := p.edits[key]; lacks(e.row, f.v4) && !stuck[key] && (f.has || e.old == nil) {
+			if e := p.edit(key); lacks(e.row, f.v4) && !stuck[key] && (f.has || e.old == nil) {
 				p.reclaim(key, e, f.v4)
 			}
 		}
@@ -89,7 +95,7 @@ func (p *plan) reclaim(key vip.Key, e *edit, v4 bool) {
 // pool that is drained, or no longer configured and not yet gone.
 func (p *plan) returns(key vip.Key, addr netip.Addr, was Holding) bool {
 	s := p.t.spaceOf(addr)
-	if s == nil || p.t.given[addr] > 0 {
+	if s == nil || p.t.given[addr] > 0 || p.gives[addr] {
 		return false
 	}
 	if other, ok := p.t.staticOf[addr]; ok && other != key && was.At <= p.now-p.cooldown {

@@ -199,11 +199,10 @@ func (s *space) fill(addr netip.Addr) {
 	}
 }
 
-// open makes gaps of addresses of space i that are forgotten.
+// open makes gaps of free addresses of space i, which are sorted.
 func (t *table) open(i int, addrs []netip.Addr) {
 	s := &t.spaces[i]
 	fresh := make([]netipx.IPRange, 0, len(addrs))
-	slices.SortFunc(addrs, netip.Addr.Compare)
 	for _, a := range addrs {
 		if _, is := rangeOf(s.blocked, a); is || !t.belowCursor(i, a) {
 			continue
@@ -226,4 +225,26 @@ func (t *table) open(i int, addrs []netip.Addr) {
 		}
 	}
 	s.gaps = merged
+}
+
+// reopen makes addresses that are forgotten, or that Kuma gives no more, ours
+// again: gaps, where a cursor has passed them, or their last owner's, who may
+// wait for them.
+func (t *table) reopen(addrs []netip.Addr) {
+	free := make(map[int][]netip.Addr)
+	slices.SortFunc(addrs, netip.Addr.Compare)
+	for _, a := range slices.Compact(addrs) {
+		i := slices.IndexFunc(t.spaces, func(s space) bool { return s.prefix.Contains(a) })
+		if _, reserved := t.reserved[a]; i < 0 || reserved || t.given[a] > 0 || t.live[a] != nil {
+			continue
+		}
+		if h, known := t.released.byAddr[a]; known {
+			t.waiting(a.Is4()).owe(h.Owner)
+		} else if _, gap := rangeOf(t.spaces[i].gaps, a); !gap && !t.meta.Pools[i].Retired {
+			free[i] = append(free[i], a)
+		}
+	}
+	for i, addrs := range free {
+		t.open(i, addrs)
+	}
 }

@@ -18,6 +18,8 @@ type table struct {
 	live map[netip.Addr]*vip.Row
 	// given counts the rows that Kuma gave an address to.
 	given map[netip.Addr]int
+	// ungiven are those that some row no longer has, of the delta at hand.
+	ungiven []netip.Addr
 	// used counts the live addresses of each pool.
 	used map[netip.Prefix]int
 	// released are the addresses that their owner has given back, or whose
@@ -99,7 +101,7 @@ func (t *table) apply(d Delta) {
 	for _, m := range d.MeshesNew {
 		t.meshes[m] = make(map[vip.Key]struct{})
 	}
-	forgotten := make(map[int][]netip.Addr)
+	var free []netip.Addr // forgotten, or given by Kuma no more
 	for _, c := range d.Addrs {
 		if c.Old != nil && (c.Old.Released || t.live[c.Addr] == nil) {
 			t.released.remove(t, c.Addr)
@@ -110,9 +112,7 @@ func (t *table) apply(d Delta) {
 		i := slices.IndexFunc(t.spaces, func(s space) bool { return s.prefix.Contains(c.Addr) })
 		switch {
 		case c.New == nil:
-			if i >= 0 {
-				forgotten[i] = append(forgotten[i], c.Addr)
-			}
+			free = append(free, c.Addr)
 		case c.New.Released:
 			t.released.note(Held{c.Addr, *c.New})
 			t.released.enqueue(t, Held{c.Addr, *c.New})
@@ -129,15 +129,14 @@ func (t *table) apply(d Delta) {
 	}
 	was := t.meta.Pools
 	t.meta, t.durable, t.relaid = d.Meta, d.Meta.Pools, false
-	for i, addrs := range forgotten {
-		t.open(i, addrs)
-	}
 	if len(was) != len(t.meta.Pools) { // a retired one was dropped
 		t.spaces = slices.DeleteFunc(t.spaces, func(s space) bool {
 			return !slices.ContainsFunc(t.meta.Pools, func(p Pool) bool { return p.Prefix == s.prefix })
 		})
 		t.released.queue(t)
 	}
+	t.reopen(append(free, t.ungiven...))
+	t.ungiven = nil
 }
 
 // setRow replaces old by row in every index; either may be nil.
@@ -204,6 +203,7 @@ func (t *table) unlist(key vip.Key, old, row *vip.Row) {
 			continue
 		}
 		delete(t.given, a)
+		t.ungiven = append(t.ungiven, a)
 		if holder := t.live[a]; holder != nil {
 			t.place(holder.Key(), holder)
 		}

@@ -14,18 +14,22 @@ type waiting struct {
 	keys *btree.BTreeG[vip.Key]
 	// static are those of them that are to have an address of their own.
 	static map[vip.Key]struct{}
+	// owed are those of them whose own address has come free again.
+	owed map[vip.Key]struct{}
 }
 
 func newWaiting() *waiting {
 	return &waiting{
 		keys:   btree.NewG(32, func(a, b vip.Key) bool { return a.Compare(b) < 0 }),
 		static: make(map[vip.Key]struct{}),
+		owed:   make(map[vip.Key]struct{}),
 	}
 }
 
 func (w *waiting) clear() {
 	w.keys.Clear(false)
 	clear(w.static)
+	clear(w.owed)
 }
 
 func (w *waiting) len() int { return w.keys.Len() }
@@ -36,6 +40,14 @@ func (w *waiting) drop(key vip.Key) {
 	if w.keys.Len() > 0 {
 		w.keys.Delete(key)
 		delete(w.static, key)
+		delete(w.owed, key)
+	}
+}
+
+// owe notes that the entry of key, if it waits, can have its own address back.
+func (w *waiting) owe(key vip.Key) {
+	if w.has(key) {
+		w.owed[key] = struct{}{}
 	}
 }
 
