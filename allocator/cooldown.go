@@ -19,6 +19,8 @@ type released struct {
 	// lone are those that no newcomer may have: they lie in no pool, or are
 	// blocked in theirs.
 	lone map[netip.Addr]struct{}
+	// loneAt is when one of them was released last, or later.
+	loneAt time.Duration
 }
 
 // queue holds the released addresses of a pool, the longest released first. It
@@ -69,12 +71,9 @@ func (r *released) note(h Held) {
 // Additions come in the order of compareReleased.
 func (r *released) enqueue(t *table, h Held) {
 	s := t.spaceOf(h.Addr)
-	if s == nil || !h.Released {
+	if s == nil || !h.Released || s.blocks(h.Addr) {
 		r.lone[h.Addr] = struct{}{}
-		return
-	}
-	if _, blocked := rangeOf(s.blocked, h.Addr); blocked {
-		r.lone[h.Addr] = struct{}{}
+		r.loneAt = max(r.loneAt, h.At)
 		return
 	}
 	q := r.queues[s.prefix]
@@ -86,6 +85,7 @@ func (r *released) enqueue(t *table, h Held) {
 func (r *released) queue(t *table) {
 	clear(r.queues)
 	clear(r.lone)
+	r.loneAt = 0
 	clear(r.byOwner)
 	for _, s := range t.spaces {
 		r.queues[s.prefix] = &queue{}

@@ -15,7 +15,7 @@ func (t *table) findGaps() {
 	known := make([]int, len(t.spaces)) // below the cursor and not blocked
 	t.eachKnown(func(i int, addr netip.Addr) {
 		if t.belowCursor(i, addr) {
-			if _, is := rangeOf(t.spaces[i].blocked, addr); !is {
+			if !t.spaces[i].blocks(addr) {
 				known[i]++
 			}
 		}
@@ -204,7 +204,7 @@ func (t *table) open(i int, addrs []netip.Addr) {
 	s := &t.spaces[i]
 	fresh := make([]netipx.IPRange, 0, len(addrs))
 	for _, a := range addrs {
-		if _, is := rangeOf(s.blocked, a); is || !t.belowCursor(i, a) {
+		if s.blocks(a) || !t.belowCursor(i, a) {
 			continue
 		}
 		fresh = append(fresh, netipx.IPRangeFrom(a, a))

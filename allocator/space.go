@@ -55,6 +55,12 @@ func newSpaces(pools []Pool, l Layout) []space {
 	return spaces
 }
 
+// blocks reports whether addr is blocked.
+func (s *space) blocks(addr netip.Addr) bool {
+	_, is := rangeOf(s.blocked, addr)
+	return is
+}
+
 // rangeOf returns the range of a sorted list that addr lies in.
 func rangeOf(ranges []netipx.IPRange, addr netip.Addr) (int, bool) {
 	return slices.BinarySearchFunc(ranges, addr, func(r netipx.IPRange, a netip.Addr) int {

@@ -252,7 +252,7 @@ func (t *table) cooling(since time.Duration) bool {
 			return true
 		}
 	}
-	return false
+	return t.released.loneAt > max(since, 0)
 }
 
 // waiting returns the entries that lack an address of the family.
