@@ -103,6 +103,8 @@ type Allocator struct {
 	// others by now.
 	moves  Moves
 	unread bool
+	// wish is when they are to be looked at again, as in a plan.
+	wish time.Duration
 	// stale is what was last told of Config.Confirm.
 	stale string
 }

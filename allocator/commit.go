@@ -71,7 +71,7 @@ func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) er
 // adopt takes a durable delta into the table and tells of it.
 func (a *Allocator) adopt(d Delta, took time.Duration) {
 	a.t.apply(d)
-	a.unread = a.unread || a.t.stirred || len(a.t.wanting) > 0
+	a.unread = a.unread || a.t.stirred || len(a.t.wanting) > 0 && len(d.Rows) > 0
 	failpoint.Hit("table")
 	a.tell(d, took)
 }

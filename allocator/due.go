@@ -15,7 +15,7 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 	// What had cooled down when waiting entries were last served, and is still
 	// there, cannot serve them.
 	soonest := func(at time.Duration) (later bool) {
-		if at+a.cfg.Cooldown <= a.served {
+		if at < a.served && at+a.cfg.Cooldown <= a.served {
 			return false
 		}
 		if left := max(at+a.cfg.Cooldown-now, 0); !ok || left < d {
@@ -23,23 +23,28 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 		}
 		return true
 	}
+	if a.wish > 0 {
+		d, ok = max(a.wish-now, 0), true
+	}
+	p := a.newPlan(0)
 	for _, v4 := range []bool{true, false} {
-		w := a.t.waiting(v4)
+		w, stuck := a.t.waiting(v4), 0
 		for key := range w.static {
-			h, had := a.t.released.byAddr[a.t.static(key, a.t.rows[key], v4)]
-			if had && h.Released {
-				soonest(h.At)
+			addr := a.t.static(key, a.t.rows[key], v4)
+			if v, _, _ := p.judgeStatic(key, addr); v == waits {
+				soonest(a.t.released.byAddr[addr].At)
+				stuck++
 			}
 		}
-		if w.len() == len(w.static) {
+		if w.len() == stuck {
 			continue
 		}
-		for _, s := range a.t.spaces {
+		for i, s := range a.t.spaces {
 			if s.closed || s.prefix.Addr().Is4() != v4 {
 				continue
 			}
 			for addr, h := range a.t.released.available(s.prefix, now) {
-				if a.t.given[addr] == 0 && soonest(h.At) {
+				if a.t.given[addr] == 0 && a.t.meta.Pools[i].gives(addr) && soonest(h.At) {
 					break
 				}
 			}

@@ -65,6 +65,9 @@ func (p *plan) planMoves() Moves {
 				var v verdict
 				v, was, p.notes[seat{key, addr.Is4()}] = p.judgeStatic(key, want)
 				cause = fmt.Sprintf("%v to %v", key, want)
+				if v == waits {
+					p.wishAt(want)
+				}
 				if v != had {
 					why = p.t.unfit(key, addr, false)
 					cause, want = why, netip.Addr{}
@@ -96,6 +99,13 @@ func (p *plan) planMoves() Moves {
 	return m
 }
 
+// wishAt notes that a move to addr waits for its cooldown.
+func (p *plan) wishAt(addr netip.Addr) {
+	if h, ok := p.t.released.byAddr[addr]; ok && (p.wish == 0 || h.At+p.cooldown < p.wish) {
+		p.wish = h.At + p.cooldown
+	}
+}
+
 // movesName returns the name of a plan.
 func movesName(generation uint64, causes map[string]struct{}) string {
 	sorted := make([]string, 0, len(causes))
@@ -113,13 +123,13 @@ func movesName(generation uint64, causes map[string]struct{}) string {
 // move looks at the rows that are not where they should be, tells what would
 // move, and moves it where that is confirmed.
 func (a *Allocator) move(ctx context.Context) error {
-	for a.unread {
+	for a.unread || a.wish > 0 && a.wish <= a.clock() {
 		p := a.newPlan(len(a.t.unsettled))
 		m := p.planMoves()
 		if m.Name == "" || m.Name != a.cfg.Confirm {
 			a.note(p)
 			a.tellMoves(m)
-			a.moves, a.unread = m, false
+			a.moves, a.unread, a.wish = m, false, p.wish
 			a.t.stirred = false
 			return nil
 		}

@@ -33,6 +33,9 @@ type plan struct {
 	notes map[seat]string
 	// moves are the rows that get another address, by key.
 	moves []Move
+	// wish is the table's clock when the first static address has cooled down
+	// that an entry is to move to; 0 if none does.
+	wish time.Duration
 	// confirmed: the moves are those of the plan that the operator confirmed.
 	confirmed bool
 }
