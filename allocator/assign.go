@@ -30,6 +30,9 @@ type poolPlan struct {
 func (p *plan) assign() {
 	has4, has6 := families(p.t.meta.Pools)
 	for _, f := range []struct{ v4, has bool }{{true, has4}, {false, has6}} {
+		if !f.has {
+			p.noteStatics(f.v4)
+		}
 		retired := slices.ContainsFunc(p.pools, func(q poolPlan) bool { return q.Retired && q.Prefix.Addr().Is4() == f.v4 })
 		if !f.has && !retired && !p.t.aside {
 			continue
@@ -38,7 +41,7 @@ func (p *plan) assign() {
 		stuck := make(map[vip.Key]bool) // until its own address has cooled down
 		var back []vip.Key              // who waits, and may have what was theirs
 		if f.has {
-			p.assignStatics(needy, f.v4, stuck)
+			back = p.assignStatics(needy, f.v4, stuck)
 			for key := range p.t.waiting(f.v4).owed {
 				if len(p.edit(key).row.Listings) > 0 {
 					back = append(back, key)

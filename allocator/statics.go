@@ -20,8 +20,9 @@ const (
 // assignStatics gives the static address of a family to the entries that lack
 // an address of it. Those that cannot have theirs get an automatic one, unless
 // it only cools down: they are stuck until it has. No entry loses an address by
-// this, and of two that ask for the same the smaller key has it.
-func (p *plan) assignStatics(needy []vip.Key, v4 bool, stuck map[vip.Key]bool) {
+// this, and of two that ask for the same the smaller key has it. It returns
+// those that have waited for theirs until now, and can have what was theirs.
+func (p *plan) assignStatics(needy []vip.Key, v4 bool, stuck map[vip.Key]bool) (back []vip.Key) {
 	keys := make([]vip.Key, 0, len(p.t.waiting(v4).static))
 	for key := range p.t.waiting(v4).static {
 		if p.edits[key] == nil {
@@ -47,6 +48,20 @@ func (p *plan) assignStatics(needy []vip.Key, v4 bool, stuck map[vip.Key]bool) {
 			p.take(key, p.edit(key), addr, was, false)
 		case waits:
 			stuck[key] = true
+		case refused:
+			if p.edits[key] == nil {
+				back = append(back, key)
+			}
+		}
+	}
+	return back
+}
+
+// noteStatics notes the static addresses of a family that no pool is of.
+func (p *plan) noteStatics(v4 bool) {
+	for key, e := range p.edits {
+		if want := p.t.static(key, e.row, v4); want.IsValid() && len(e.row.Listings) > 0 && lacks(e.row, v4) {
+			_, _, p.notes[seat{key, v4}] = p.judgeStatic(key, want)
 		}
 	}
 }
