@@ -152,6 +152,8 @@ func (a *Allocator) Configure(cfg Config) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	was := a.cfg.Layout
+	// A longer cooldown may give somebody who waits their own back.
+	a.t.relaid = a.t.relaid || a.cfg.Cooldown != cfg.Cooldown
 	a.cfg.Layout, a.cfg.Cooldown, a.cfg.MaxRelease = cfg.Layout.clone(), cfg.Cooldown, cfg.MaxRelease
 	a.cfg.Confirm, a.cfg.ReportOnly = cfg.Confirm, cfg.ReportOnly
 	a.unread = true

@@ -56,7 +56,7 @@ type table struct {
 	spaces   []space
 	statics  map[vip.Key][2]netip.Addr // v4, v6
 	staticOf map[netip.Addr]vip.Key
-	// relaid: the layout has changed since the last delta.
+	// relaid: the layout has changed since those who wait were looked at.
 	relaid bool
 }
 
@@ -128,7 +128,7 @@ func (t *table) apply(d Delta) {
 		delete(t.meshes, m)
 	}
 	was := t.meta.Pools
-	t.meta, t.durable, t.relaid = d.Meta, d.Meta.Pools, false
+	t.meta, t.durable = d.Meta, d.Meta.Pools
 	if len(was) != len(t.meta.Pools) { // a retired one was dropped
 		t.spaces = slices.DeleteFunc(t.spaces, func(s space) bool {
 			return !slices.ContainsFunc(t.meta.Pools, func(p Pool) bool { return p.Prefix == s.prefix })
