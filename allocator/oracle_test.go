@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
@@ -12,21 +11,41 @@ import (
 )
 
 // oracle says what a table must be, by the plainest means: it looks at every
-// address of every pool for each entry that wants one.
+// row and at every address of every pool, each time.
+//
+//	oracle_test.go         what a batch lists, releases and holds
+//	oracle_assign_test.go  who gets which address
+//	oracle_pools_test.go   what a layout and its pools allow
+//	oracle_moves_test.go   what time and the operator do
 type oracle struct {
-	pools []netip.Prefix
-	// table are the pools of the table, with those that are configured no more.
-	table    []allocator.Pool
+	layout   allocator.Layout
 	cooldown time.Duration
 	limit    allocator.Limit
+	forget   int
+
+	// durable are the pools as they were written last; table are these under
+	// the layout, as the step at hand leaves them.
+	durable, table []allocator.Pool
+	clock          time.Duration // of the last commit
+	generation     uint64
+	synced         bool
+	options        string
 
 	rows   map[vip.Key]*vip.Row
 	meshes map[string]bool
 	// past are the addresses that nobody has, and who had them until when.
 	past map[netip.Addr]release
+	// given are the addresses that Kuma has given before the step at hand or
+	// after it.
+	given map[netip.Addr]bool
 	// held is what each mesh no longer lists, and keeps.
 	held       map[string]holding
 	incomplete string
+	// served is when everybody who waits was last looked at.
+	served time.Duration
+	// planned is what should move, moved what was moved on the operator's word.
+	planned itinerary
+	moved   []allocator.Move
 }
 
 type release struct {
@@ -41,10 +60,53 @@ type holding struct {
 
 func newOracle() *oracle {
 	return &oracle{
-		rows: make(map[vip.Key]*vip.Row), meshes: make(map[string]bool),
+		rows: make(map[vip.Key]*vip.Row), meshes: make(map[string]bool), given: make(map[netip.Addr]bool),
 		past: make(map[netip.Addr]release), held: make(map[string]holding),
 	}
 }
+
+// clone returns a copy that may change.
+func (o *oracle) clone() *oracle {
+	c := *o
+	c.durable, c.table = slices.Clone(o.durable), slices.Clone(o.table)
+	c.rows, c.meshes, c.past, c.held = maps.Clone(o.rows), maps.Clone(o.meshes), maps.Clone(o.past), maps.Clone(o.held)
+	c.given = maps.Clone(o.given)
+	return &c
+}
+
+// commit lets change make the next table of this one, at a time of the table's
+// clock, and reports whether there is anything to write. What is not written
+// leaves no trace.
+func (o *oracle) commit(now time.Duration, confirmed bool, change func()) bool {
+	o.table = merge(o.durable, o.layout)
+	was := o.clone()
+	o.given = make(map[netip.Addr]bool)
+	o.seeGiven()
+	change()
+	o.dropPools(was, now, confirmed)
+	if sameRows(o.rows, was.rows) && maps.Equal(o.past, was.past) && maps.Equal(o.meshes, was.meshes) &&
+		o.synced == was.synced && len(o.table) == len(was.table) && !confirmed {
+		o.table = was.table
+		return false
+	}
+	if confirmed {
+		o.generation++
+	}
+	o.clock, o.durable = now, o.table
+	return true
+}
+
+// seeGiven notes what Kuma gives now.
+func (o *oracle) seeGiven() {
+	for _, row := range o.rows {
+		for _, a := range row.Given() {
+			o.given[a] = true
+		}
+	}
+}
+
+// at is the table's clock at a time since its start.
+func (o *oracle) at(t time.Duration) time.Duration { return max(t, o.clock+1) }
 
 // lists returns the keys that mesh lists.
 func (o *oracle) lists(mesh string) map[vip.Key]bool {
@@ -57,14 +119,36 @@ func (o *oracle) lists(mesh string) map[vip.Key]bool {
 	return keys
 }
 
-// apply makes the table what b asks for at a time of the table's clock.
-func (o *oracle) apply(b vip.Batch, now time.Duration) {
+// apply makes the table what b asks for.
+func (o *oracle) apply(b vip.Batch, t time.Duration) bool {
+	now := o.at(t)
+	o.served = now
+	return o.commit(now, false, func() {
+		before := maps.Clone(o.rows)
+		o.synced = o.synced || b.Full
+		o.list(b)
+		for key, row := range o.rows {
+			if len(row.Listings) > 0 && len(row.Given()) == 0 {
+				continue
+			}
+			for _, addr := range row.Addrs() {
+				o.release(key, addr, now)
+			}
+			if len(row.Listings) == 0 {
+				delete(o.rows, key)
+			}
+		}
+		o.seeGiven()
+		for _, v4 := range []bool{true, false} {
+			o.assign(v4, before, now)
+		}
+	})
+}
+
+// list notes what the meshes say in b.
+func (o *oracle) list(b vip.Batch) {
 	want := o.unwanted(b)
 	o.held, o.incomplete = o.mayNotGo(want, b.Incomplete), b.Incomplete
-	waiting := make(map[vip.Key]bool)
-	for key := range o.rows {
-		waiting[key] = true
-	}
 	for mesh, h := range want {
 		if _, held := o.held[mesh]; held {
 			continue
@@ -86,20 +170,34 @@ func (o *oracle) apply(b vip.Batch, now time.Duration) {
 			if row == nil {
 				row = &vip.Row{Entry: r.Entry}
 			}
-			o.rows[r.Entry.Key()] = row.WithListing(vip.Listing{Mesh: m.Mesh, Name: r.Entry.Name, Outbounds: r.Outbounds})
+			o.rows[r.Entry.Key()] = row.WithListing(vip.Listing{
+				Mesh: m.Mesh, Name: r.Entry.Name, Outbounds: r.Outbounds, Terms: r.Terms,
+			})
 		}
 	}
-	for key, row := range o.rows {
-		if len(row.Listings) == 0 {
-			for _, addr := range row.Addrs() {
-				o.past[addr] = release{key, now}
-			}
-			delete(o.rows, key)
-		}
+}
+
+// release takes addr from key: it cools down from now on.
+func (o *oracle) release(key vip.Key, addr netip.Addr, now time.Duration) {
+	row := *o.rows[key]
+	if addr.Is4() {
+		row.V4 = netip.Addr{}
+	} else {
+		row.V6 = netip.Addr{}
 	}
-	for _, v4 := range []bool{true, false} {
-		o.assign(v4, waiting, now)
+	o.rows[key], o.past[addr] = &row, release{key, now}
+}
+
+// give gives addr to key.
+func (o *oracle) give(key vip.Key, addr netip.Addr) {
+	row := *o.rows[key]
+	if addr.Is4() {
+		row.V4 = addr
+	} else {
+		row.V6 = addr
 	}
+	o.rows[key] = &row
+	delete(o.past, addr)
 }
 
 // unwanted returns what each mesh no longer asks for after b.
@@ -170,144 +268,4 @@ func (o *oracle) most(n int) int {
 		return n * o.limit.N / 100
 	}
 	return o.limit.N
-}
-
-// assign gives an address of a family to everybody who has none: first back
-// what was theirs, then to those who have waited, then to the others.
-func (o *oracle) assign(v4 bool, waited map[vip.Key]bool, now time.Duration) {
-	var needy []vip.Key
-	for key, row := range o.rows {
-		if has(row, v4) == (netip.Addr{}) {
-			needy = append(needy, key)
-		}
-	}
-	slices.SortFunc(needy, func(a, b vip.Key) int {
-		if waited[a] != waited[b] {
-			if waited[a] {
-				return -1
-			}
-			return 1
-		}
-		if a.Kind != b.Kind {
-			return int(a.Kind) - int(b.Kind)
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	for _, key := range needy {
-		if waited[key] && !o.configured(v4) {
-			continue
-		}
-		if addr := o.own(key, v4); addr.IsValid() {
-			o.give(key, addr)
-		}
-	}
-	for _, key := range needy {
-		if has(o.rows[key], v4).IsValid() {
-			continue
-		}
-		addr := o.unused(v4)
-		if !addr.IsValid() {
-			addr = o.rested(v4, now)
-		}
-		if addr.IsValid() {
-			o.give(key, addr)
-		}
-	}
-}
-
-// configured reports whether there is a pool of the family.
-func (o *oracle) configured(v4 bool) bool {
-	return slices.ContainsFunc(o.pools, func(p netip.Prefix) bool { return p.Addr().Is4() == v4 })
-}
-
-func has(row *vip.Row, v4 bool) netip.Addr {
-	if v4 {
-		return row.V4
-	}
-	return row.V6
-}
-
-func (o *oracle) give(key vip.Key, addr netip.Addr) {
-	row := *o.rows[key]
-	if addr.Is4() {
-		row.V4 = addr
-	} else {
-		row.V6 = addr
-	}
-	o.rows[key] = &row
-	delete(o.past, addr)
-}
-
-// own returns the address that key gave back last, of those in the table's pools.
-func (o *oracle) own(key vip.Key, v4 bool) (last netip.Addr) {
-	for addr, r := range o.past {
-		in := slices.ContainsFunc(o.table, func(p allocator.Pool) bool { return p.Prefix.Contains(addr) }) ||
-			slices.ContainsFunc(o.pools, func(p netip.Prefix) bool { return p.Contains(addr) })
-		if in && addr.Is4() == v4 && r.owner == key && (!last.IsValid() || r.at > o.past[last].at) {
-			last = addr
-		}
-	}
-	return last
-}
-
-// inPool returns the addresses of a pool that may be given out, in order.
-func inPool(p netip.Prefix) (addrs []netip.Addr) {
-	for a := p.Addr(); p.Contains(a); a = a.Next() {
-		addrs = append(addrs, a)
-	}
-	if p.Addr().Is4() && p.Bits() <= 30 {
-		addrs = addrs[1 : len(addrs)-1]
-	}
-	return addrs
-}
-
-// unused returns the lowest address that nobody ever had, of the first pool
-// with one: first of those beyond the pool's cursor.
-func (o *oracle) unused(v4 bool) netip.Addr {
-	if a := o.unusedFrom(v4, true); a.IsValid() {
-		return a
-	}
-	return o.unusedFrom(v4, false)
-}
-
-func (o *oracle) unusedFrom(v4, beyond bool) netip.Addr {
-	for _, p := range o.pools {
-		for _, a := range inPool(p) {
-			if beyond && o.passed(p, a) {
-				continue
-			}
-			_, had := o.past[a]
-			if a.Is4() == v4 && !had && !slices.ContainsFunc(slices.Collect(maps.Values(o.rows)), func(r *vip.Row) bool { return r.Has(a) }) {
-				return a
-			}
-		}
-	}
-	return netip.Addr{}
-}
-
-// passed reports whether the cursor of a pool, as the table had it, has passed a.
-func (o *oracle) passed(p netip.Prefix, a netip.Addr) bool {
-	for _, q := range o.table {
-		if q.Prefix == p {
-			return !q.Next.IsValid() || a.Less(q.Next)
-		}
-	}
-	return false
-}
-
-// rested returns the longest released address whose cooldown is over, of the
-// first pool with one.
-func (o *oracle) rested(v4 bool, now time.Duration) (best netip.Addr) {
-	for _, p := range o.pools {
-		for _, a := range inPool(p) {
-			r, had := o.past[a]
-			if a.Is4() == v4 && had && r.at < now && now-r.at >= o.cooldown && (!best.IsValid() || r.at < o.past[best].at) {
-				best = a
-			}
-		}
-		if best.IsValid() {
-			return best
-		}
-	}
-	return best
 }

@@ -1,0 +1,190 @@
+package allocator_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
+)
+
+// itinerary is what the oracle would move.
+type itinerary struct {
+	list, stuck []allocator.Move
+	// id says what would move and why: it is the same where the plan's name is,
+	// empty where nothing would.
+	id string
+	// after is the table with the moves made.
+	after *oracle
+}
+
+// moves returns what should move: each row that is where it should not be, and
+// for which there is a right address.
+func (o *oracle) moves(now time.Duration) itinerary {
+	c := o.clone()
+	c.table = merge(c.durable, c.layout)
+	c.given = make(map[netip.Addr]bool)
+	c.seeGiven()
+	var it itinerary
+	causes := make(map[string]bool)
+	for _, key := range c.keys() {
+		for _, addr := range c.rows[key].Addrs() {
+			to, cause := c.goal(key, addr, now)
+			if cause == "" {
+				continue
+			}
+			m := allocator.Move{Key: key, From: addr, To: to}
+			if !to.IsValid() {
+				it.stuck = append(it.stuck, m)
+				continue
+			}
+			c.release(key, addr, now)
+			c.give(key, to)
+			it.list = append(it.list, m)
+			causes[cause] = true
+		}
+	}
+	if len(it.list) > 0 {
+		it.id = fmt.Sprint(o.generation, causes)
+	}
+	it.after = c
+	return it
+}
+
+// goal returns where the entry of key should be instead of addr, and why; the
+// zero Addr where there is no such place, and no cause where it may stay.
+func (o *oracle) goal(key vip.Key, addr netip.Addr, now time.Duration) (to netip.Addr, cause string) {
+	want := o.static(key, addr.Is4())
+	if want.IsValid() && want != addr {
+		switch o.wish(key, want, now) {
+		case yes:
+			return want, fmt.Sprint(key, " wants ", want)
+		case later:
+			return netip.Addr{}, ""
+		}
+	}
+	if cause = o.outOfPlace(key, addr, want == addr); cause == "" {
+		return netip.Addr{}, ""
+	}
+	return o.next(addr.Is4(), now), cause
+}
+
+// outOfPlace says why the entry of key should not be at addr.
+func (o *oracle) outOfPlace(key vip.Key, addr netip.Addr, static bool) string {
+	r := o.rangeOf(addr)
+	if r == nil {
+		return "retired " + o.table[o.poolOf(addr)].Prefix.String()
+	}
+	first := func(ranges []netipx.IPRange) string {
+		return ranges[slices.IndexFunc(ranges, func(r netipx.IPRange) bool { return r.Contains(addr) })].String()
+	}
+	switch {
+	case inRanges(r.Exclude, addr):
+		return "excluded " + first(r.Exclude)
+	case o.given[addr]:
+		return "given " + addr.String()
+	case static:
+	case inRanges(r.Reserve, addr):
+		return "reserved " + first(r.Reserve)
+	default:
+		if other, kept := o.keptFor(addr); kept && other != key {
+			return "kept " + addr.String()
+		}
+	}
+	return ""
+}
+
+// stages are what time does, one after the other: those who wait are served,
+// moves that are confirmed are made, past owners are forgotten. Each reports
+// whether it writes anything.
+func stages(t time.Duration, confirmed func(id string) bool) []func(o *oracle) bool {
+	return []func(o *oracle) bool{
+		func(o *oracle) bool { return o.apply(vip.Batch{Incomplete: o.incomplete}, t) },
+		func(o *oracle) bool { return o.move(t, confirmed) },
+		func(o *oracle) bool { return o.forgetSome(t) },
+	}
+}
+
+// move makes the moves that are confirmed, and plans what should move then.
+func (o *oracle) move(t time.Duration, confirmed func(id string) bool) bool {
+	now := o.at(t)
+	o.planned = o.moves(now)
+	if o.planned.id == "" || !confirmed(o.planned.id) {
+		return false
+	}
+	it := o.planned
+	o.commit(now, true, func() { o.rows, o.past, o.table = it.after.rows, it.after.past, it.after.table })
+	o.moved, o.planned = it.list, o.moves(o.at(t))
+	return true
+}
+
+// forgetSome forgets the longest released addresses past their cooldown, until
+// as many are left as there are entries, or as the configuration says.
+func (o *oracle) forgetSome(t time.Duration) bool {
+	now := o.at(t)
+	var old []netip.Addr
+	for addr, r := range o.past {
+		if o.rested(r, now) {
+			old = append(old, addr)
+		}
+	}
+	n := len(old) - max(o.forget, len(o.rows))
+	if n <= 0 {
+		return false
+	}
+	slices.SortFunc(old, func(a, b netip.Addr) int { return cmp.Or(cmp.Compare(o.past[a].at, o.past[b].at), a.Compare(b)) })
+	return o.commitAsIs(now, func() {
+		for _, addr := range old[:n] {
+			delete(o.past, addr)
+		}
+	})
+}
+
+// commitAsIs commits a change that no pool comes or goes by.
+func (o *oracle) commitAsIs(now time.Duration, change func()) bool {
+	change()
+	o.table = merge(o.durable, o.layout)
+	o.clock, o.durable = now, o.table
+	return true
+}
+
+// due returns when time will do something by itself: somebody who waits can be
+// served, or an entry can be moved to the address of its choice.
+func (o *oracle) due(now time.Duration) (at time.Duration, ok bool) {
+	soonest := func(r release) {
+		if r.at < o.served && r.at+o.cooldown <= o.served {
+			return // it could have served somebody already: time does nothing for it
+		}
+		if !ok || r.at+o.cooldown < at {
+			at, ok = r.at+o.cooldown, true
+		}
+	}
+	o.given = make(map[netip.Addr]bool)
+	o.seeGiven()
+	for _, v4 := range []bool{true, false} {
+		for _, key := range o.keys() {
+			row, want := o.rows[key], o.static(key, v4)
+			if len(row.Given()) > 0 || !o.configured(v4) {
+				continue
+			}
+			if want.IsValid() && want != has(row, v4) && o.wish(key, want, now) == later {
+				soonest(o.past[want])
+				continue
+			}
+			if has(row, v4).IsValid() {
+				continue
+			}
+			for addr, r := range o.past {
+				in := o.rangeOf(addr)
+				if in != nil && !in.Drain && addr.Is4() == v4 && slices.Contains(inPool(in.Prefix), addr) && !o.blocked(*in, addr) && !o.given[addr] {
+					soonest(r)
+				}
+			}
+		}
+	}
+	return at, ok
+}
