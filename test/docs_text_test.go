@@ -34,8 +34,15 @@ func readDoc(t testing.TB, path string) string {
 // leave behind is not of it.
 func repositoryFiles(t testing.TB, endings ...string) []string {
 	t.Helper()
-	var files []string
-	err := fs.WalkDir(os.DirFS(top), ".", func(path string, d fs.DirEntry, err error) error {
+	files, err := findFiles(endings...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func findFiles(endings ...string) (files []string, err error) {
+	err = fs.WalkDir(os.DirFS(top), ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -48,10 +55,7 @@ func repositoryFiles(t testing.TB, endings ...string) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return files, err
 }
 
 // fence is a block of a document between two lines of ``` or ~~~.
