@@ -211,8 +211,8 @@ func (m *mender) take(key vip.Key, addr netip.Addr, format string, args ...any) 
 	m.rows[key] = &row
 }
 
-// rank says how strong an entry's claim to an address is: static before the
-// present holder before anybody else.
+// rank says how strong an entry's claim to an address is: static before
+// automatic, and of either the present holder before anybody else.
 func (m *mender) rank(key vip.Key, addr netip.Addr) int {
 	want := m.rows[key].Static(addr.Is4())
 	for _, s := range m.l.Statics {
@@ -220,22 +220,22 @@ func (m *mender) rank(key vip.Key, addr netip.Addr) int {
 			want = s.Addr
 		}
 	}
-	h, ok := m.holds[addr]
-	switch {
-	case want == addr:
-		return 2
-	case ok && !h.Released && h.Owner == key:
-		return 1
+	n := 0
+	if want == addr {
+		n = 2
 	}
-	return 0
+	if h, ok := m.holds[addr]; ok && !h.Released && h.Owner == key {
+		n++
+	}
+	return n
 }
 
 // reason says in words why the first of two claims came before the second.
 func (m *mender) reason(first, second vip.Key, addr netip.Addr) string {
-	switch r := m.rank(first, addr); {
-	case r == m.rank(second, addr):
+	switch r, s := m.rank(first, addr), m.rank(second, addr); {
+	case r == s:
 		return "it is the smaller key"
-	case r == 2:
+	case r >= 2 && s < 2:
 		return "it is static"
 	}
 	return "it is the present holder"
