@@ -54,12 +54,13 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 	}
 	fixed, steps := mend(state, a.cfg.Layout)
 	a.logSteps(steps)
+	was := a.broken // then the table may not be the store's, though that is sound by now
 	a.broken = len(steps) > 0
-	if (a.cfg.ReportOnly || len(steps) == 0) && !there {
+	if !there && (len(steps) == 0 && !was || len(steps) > 0 && a.cfg.ReportOnly) {
 		return steps, nil
 	}
 	d := difference(state, fixed)
-	if !there {
+	if !there && len(steps) > 0 {
 		d.Meta.Serial = nextSerial(state.Meta.Serial, a.unix())
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -115,16 +116,25 @@ func (a *Allocator) take(s State) {
 		return
 	}
 	a.logSteps(steps)
+	doubt := func(addr netip.Addr) {
+		a.t.reserved[addr] = struct{}{}
+		a.t.released.forgetOwner(a.t, addr)
+	}
 	for _, c := range difference(s, fixed).Addrs {
-		a.t.reserved[c.Addr] = struct{}{}
-		a.t.released.forgetOwner(a.t, c.Addr)
+		doubt(c.Addr)
 	}
 	for _, r := range s.Rows {
-		key := r.Key()
-		if now := a.t.rows[key]; now != nil && (now.V4 != r.V4 || now.V6 != r.V6) {
+		now := a.t.rows[r.Key()]
+		if now != nil && now.V4 == r.V4 && now.V6 == r.V6 {
+			continue
+		}
+		for _, addr := range r.Addrs() {
+			doubt(addr) // the store has it so, and frozen rows own nothing
+		}
+		if now != nil {
 			shown := *now
 			shown.V4, shown.V6 = r.V4, r.V6
-			a.t.freeze(key, &shown)
+			a.t.freeze(r.Key(), &shown)
 		}
 	}
 }
