@@ -96,14 +96,26 @@ func putPage[K comparable](pages *xsync.Map[K, *page], key K, i uint32, r *Recor
 }
 
 // each calls f for each address and its record.
-func (m addrMap) each(f func(v4 bool, r *Record)) {
-	visit := func(v4 bool, p *page) {
+func (m addrMap) each(f func(addr netip.Addr, r *Record)) {
+	m.v4.Range(func(key uint32, p *page) bool {
 		for i := range p.records {
 			if r := p.records[i].Load(); r != nil {
-				f(v4, r)
+				var octets [4]byte
+				binary.BigEndian.PutUint32(octets[:], key<<pageBits|uint32(i))
+				f(netip.AddrFrom4(octets), r)
 			}
 		}
-	}
-	m.v4.Range(func(_ uint32, p *page) bool { visit(true, p); return true })
-	m.v6.Range(func(_ pageKey, p *page) bool { visit(false, p); return true })
+		return true
+	})
+	m.v6.Range(func(key pageKey, p *page) bool {
+		for i := range p.records {
+			if r := p.records[i].Load(); r != nil {
+				var octets [16]byte
+				binary.BigEndian.PutUint64(octets[:8], key.hi)
+				binary.BigEndian.PutUint64(octets[8:], key.lo<<pageBits|uint64(i))
+				f(netip.AddrFrom16(octets), r)
+			}
+		}
+		return true
+	})
 }

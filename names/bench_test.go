@@ -105,7 +105,8 @@ func BenchmarkPTR(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				k := i & 1023 * 7919 % size.n
-				v.PTR(v.Reverse(netip.AddrFrom4([4]byte{240, byte(k >> 16), byte(k >> 8), byte(k)})), zones)
+				addr := netip.AddrFrom4([4]byte{240, byte(k >> 16), byte(k >> 8), byte(k)})
+				v.PTR(addr, zones)
 				i++
 			}
 		})

@@ -2,14 +2,14 @@ package names
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
 // rank is how good a claim is: what somebody wrote comes before what was
 // derived. A relative name is claimed by literal and dotted only, an absolute
-// one by fqdn and host only.
+// one by fqdn and host only. A hostname that an entry is told, which somebody
+// wrote or generated, is claimed as an fqdn is.
 type rank uint8
 
 const (
@@ -43,14 +43,17 @@ type named struct {
 }
 
 // claims appends to dst the names that an entry of kind k so spelled claims:
-// none twice.
+// none twice, and hostnames in their own order.
 func (s spelling) claims(k vip.Kind, dst []named) []named {
+	r := byFQDN
+	if k == vip.Host {
+		r = byHost
+	}
 	if s.absolute != "" {
-		r := byHost
-		if k == vip.FQDN {
-			r = byFQDN
-		}
 		dst = append(dst, named{s.absolute, r})
+	}
+	for _, name := range s.others {
+		dst = append(dst, named{name, r})
 	}
 	if s.literal != "" {
 		dst = append(dst, named{s.literal, byLiteral})
@@ -59,30 +62,4 @@ func (s spelling) claims(k vip.Kind, dst []named) []named {
 		dst = append(dst, named{s.dotted, byDotted})
 	}
 	return dst
-}
-
-// losers are the claims to a name that its owner, or the apex, is before. They
-// are sorted by claim.compare.
-type losers []claim
-
-func (l losers) find(c claim) (int, bool) {
-	return slices.BinarySearchFunc(l, c, claim.compare)
-}
-
-// put adds c, or puts it in the place of the same entry's claim.
-func (l losers) put(c claim) losers {
-	i, ok := l.find(c)
-	if ok {
-		l[i] = c
-		return l
-	}
-	return slices.Insert(l, i, c)
-}
-
-// drop removes the claim of c's entry.
-func (l losers) drop(c claim) losers {
-	if i, ok := l.find(c); ok {
-		return slices.Delete(l, i, i+1)
-	}
-	return l
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,129 +15,208 @@ import (
 // checkRecord says what is wrong with a record that was found by name, asked
 // for in zone "mesh.".
 func checkRecord(r *Record, name string) error {
-	s := spell(r.Row.Entry, octets("mesh."))
+	s := spell(r.Row, octets("mesh."))
+	full := append(s.others, s.absolute, s.literal)
 	switch {
-	case r.Dotted != "" && r.Dotted != s.dotted, r.Literal != "" && r.Literal != s.literal, r.Absolute != "" && r.Absolute != s.absolute:
+	case r.Dotted != "" && r.Dotted != s.dotted, r.Literal != "" && !slices.Contains(full, r.Literal):
 		return fmt.Errorf("%v has a name that is not its entry's: %+v", r.Row.Entry, r)
-	case name != r.Absolute && name != r.Dotted+".mesh." && name != r.Literal+".mesh.":
+	case !slices.Contains(r.names(nil), name) && name != r.Dotted+".mesh." && name != r.Literal+".mesh.":
 		return fmt.Errorf("%q found %v, which does not have it: %+v", name, r.Row.Entry, r)
-	case !addressed(r.Row):
-		return fmt.Errorf("%v has a record and no address", r.Row.Entry)
+	case !slices.Equal(answersOf(r), oracleAddrs(r.Row)):
+		return fmt.Errorf("%v answers %v", r.Row, answersOf(r))
+	}
+	return nil
+}
+
+const (
+	churned = 64 // entries of each sort
+	zone    = "mesh."
+)
+
+// churn makes up changes of rows: entries come and go, move, are told other
+// hostnames, and share addresses now and then.
+type churn struct {
+	*rand.Rand
+	live map[vip.Key]*vip.Row
+	used map[netip.Addr]bool
+}
+
+func (c *churn) addr() netip.Addr {
+	return netip.AddrFrom4([4]byte{240, 0, 0, byte(c.IntN(2 * churned))})
+}
+
+// next returns one change, which live has then.
+func (c *churn) next() Change {
+	names := []string{"a.%d", "a_%d", "%d", "%d_b"}
+	e := vip.Entry{Name: fmt.Sprintf(names[c.IntN(len(names))], c.IntN(churned))}
+	terms := new(vip.Terms)
+	switch c.IntN(6) {
+	case 0, 1:
+		e.Kind, e.Name = vip.FQDN, e.Name+".mesh"
+	case 2:
+		e.Kind, e.Mesh, e.Name = vip.MeshService, "m1", fmt.Sprint(c.IntN(churned))
+		for range c.IntN(4) {
+			terms.Given = append(terms.Given, c.addr())
+			terms.Hostnames = append(terms.Hostnames, fmt.Sprintf("a.%d.mesh", c.IntN(churned)))
+		}
+		slices.SortFunc(terms.Given, netip.Addr.Compare)
+		terms.Given = slices.Compact(terms.Given)
+	}
+	ch := Change{Old: c.live[e.Key()]}
+	delete(c.live, e.Key())
+	if ch.Old != nil {
+		delete(c.used, ch.Old.V4)
+	}
+	if ch.Old != nil && c.IntN(2) == 0 {
+		return ch
+	}
+	ch.New = &vip.Row{Entry: e, Listings: []vip.Listing{{Mesh: "m1", Name: e.Name, Terms: terms}}}
+	if addr := c.addr(); len(terms.Given) == 0 && (!c.used[addr] || c.IntN(8) == 0) {
+		c.used[addr] = true
+		ch.New.V4 = addr
+	}
+	c.live[e.Key()] = ch.New
+	return ch
+}
+
+// still are entries of which something never changes, so that every answer
+// about it is known, whatever else does.
+type still struct {
+	service, named  *vip.Row // nothing of them changes
+	given           *vip.Row // one of its addresses, and one of its hostnames, stay
+	partly, sharing *vip.Row // one address stays; one comes and goes at service's
+}
+
+func newStill(t *testing.T) *still {
+	s := &still{service: row(t, "0:still_x.%y", "240.255.0.1", "m1"), named: row(t, "2:still.fqdn.mesh", "240.255.0.2", "m1")}
+	s.given = told(t, "3:m1/still", "still.told.mesh", "240.255.1.1 240.255.1.2")
+	s.partly = row(t, "2:partly.mesh", "240.255.0.4", "m1")
+	return s
+}
+
+// next changes what changes of the still ones.
+func (s *still) next(t *testing.T, step int) []Change {
+	given := told(t, "3:m1/still", fmt.Sprintf("x%d.mesh still.told.mesh y.mesh", step%3)[step%2*8:], fmt.Sprintf("240.255.1.1 240.255.1.%d", 2+step%3))
+	partly := row(t, "2:partly.mesh", "240.255.0.4", "m1")
+	partly.V6 = netip.AddrFrom16([16]byte{0xfd, 15: byte(step)})
+	changes := []Change{{s.given, given}, {s.partly, partly}}
+	if s.sharing == nil {
+		s.sharing = told(t, "3:m1/guest", "guest.mesh", "240.255.0.1 240.255.0.2")
+		changes = append(changes, Change{New: s.sharing})
+	} else {
+		changes = append(changes, Change{Old: s.sharing})
+		s.sharing = nil
+	}
+	s.given, s.partly = given, partly
+	return changes
+}
+
+// check asks for all that never changes.
+func (s *still) check(v *View) error {
+	for addr, want := range map[string]string{
+		"240.255.0.1": "still.x.%y.mesh.", "240.255.0.2": "still.fqdn.mesh.", "240.255.0.4": "partly.mesh.",
+	} {
+		if got := v.PTR(netip.MustParseAddr(addr), []string{zone}); got != want {
+			return fmt.Errorf("%s, which %s has all the while, has the PTR %q", addr, want, got)
+		}
+	}
+	addr := netip.MustParseAddr("240.255.1.1")
+	if r, result := v.Forward("still.told.mesh.", zone); result != Found || !r.Has(addr) {
+		return fmt.Errorf("the hostname and the address that stay are %v, %v", result, r)
+	}
+	if v.PTR(addr, []string{zone}) == "" {
+		return fmt.Errorf("the given address that stays has no PTR")
+	}
+	if _, result := v.Forward("x.%y.mesh.", zone); result != Empty {
+		return fmt.Errorf("the ancestor that nobody touches is %v", result)
+	}
+	if !v.Below(netip.MustParsePrefix("240.255.0.0/24")) || !v.Below(netip.MustParsePrefix("240.255.1.0/24")) {
+		return fmt.Errorf("the addresses that stay are not below their prefixes")
+	}
+	return nil
+}
+
+// checkAnswers asks for something at random.
+func checkAnswers(v *View, rng *rand.Rand) error {
+	for _, format := range []string{"a.%d.mesh.", "a_%d.mesh.", "%d.mesh.", "%d.b.mesh."} {
+		name := fmt.Sprintf(format, rng.IntN(churned))
+		if r, result := v.Forward(name, zone); result == Found {
+			if err := checkRecord(r, name); err != nil {
+				return err
+			}
+		}
+	}
+	addr := netip.AddrFrom4([4]byte{240, 0, 0, byte(rng.IntN(2 * churned))})
+	r := v.Reverse(addr)
+	if r == nil {
+		return nil
+	}
+	if !r.Has(addr) {
+		return fmt.Errorf("Reverse(%v) is %v", addr, r.Row)
+	}
+	if ptr := v.PTR(addr, []string{zone}); ptr != "" && v.Reverse(addr) == r {
+		return checkRecord(r, ptr)
 	}
 	return nil
 }
 
 // TestEveryAnswerIsOfOneRecordWhileAWriterChurns has readers check each answer
-// while entries come and go, move, and take names from one another, and while
-// views open and zones change.
+// while entries come and go, move, and take names and addresses from one
+// another, and while views open and zones change.
 func TestEveryAnswerIsOfOneRecordWhileAWriterChurns(t *testing.T) {
 	t.Parallel()
-	const entries, steps = 64, 3000
+	const steps = 3000
 	x := NewIndex()
-	x.SetZones([]string{"mesh."})
-	names := []string{"a.%d", "a_%d", "%d", "%d_b"}
+	x.SetZones([]string{zone})
 	v := x.View(nil)
 	defer v.Close()
-	// "still" never changes, so that every answer about it is known.
-	still := row(t, "0:still_x.%y", "240.255.0.1", "m1")
-	x.Apply(adds(still))
+	s := newStill(t)
+	x.Apply(adds(s.service, s.named, s.given, s.partly))
 
 	var done atomic.Bool
 	var wg sync.WaitGroup
-	fail := make(chan error, 16)
-	report := func(err error) {
-		select {
-		case fail <- err:
-		default:
-		}
-		done.Store(true)
-	}
-	reader := func(seed uint64) {
-		defer wg.Done()
-		rng := rand.New(rand.NewPCG(seed, seed))
-		for !done.Load() {
-			for _, format := range []string{"a.%d.mesh.", "a_%d.mesh.", "%d.mesh.", "%d.b.mesh."} {
-				name := fmt.Sprintf(format, rng.IntN(entries))
-				if r, result := v.Forward(name, "mesh."); result == Found {
-					if err := checkRecord(r, name); err != nil {
-						report(err)
-					}
+	for seed := range uint64(3) {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, seed))
+			for !done.Load() {
+				err := checkAnswers(v, rng)
+				if err == nil {
+					err = s.check(v)
+				}
+				if err != nil {
+					t.Error(err)
+					done.Store(true)
 				}
 			}
-			addr := netip.AddrFrom4([4]byte{240, 0, 0, byte(rng.IntN(2 * entries))})
-			if r := v.Reverse(addr); r != nil {
-				if !r.Row.Has(addr) {
-					report(fmt.Errorf("Reverse(%v) is %v", addr, r.Row))
-				}
-				if ptr := v.PTR(r, []string{"mesh."}); ptr != "" {
-					if err := checkRecord(r, ptr); err != nil && r.Absolute == "" {
-						report(err)
-					}
-				}
-			}
-			if r := v.Reverse(still.V4); r == nil || v.PTR(r, []string{"mesh."}) != "still.x.%y.mesh." {
-				report(fmt.Errorf("the entry that nobody touches has the record %v", r))
-			}
-			if _, result := v.Forward("x.%y.mesh.", "mesh."); result != Empty {
-				report(fmt.Errorf("the ancestor that nobody touches is %v", result))
-			}
-			if !v.Below(netip.MustParsePrefix("240.255.0.0/16")) {
-				report(fmt.Errorf("the address that nobody touches is not below its prefix"))
-			}
-		}
-	}
-	for i := range 3 {
-		wg.Add(1)
-		go reader(uint64(i))
+		})
 	}
 
-	rng := rand.New(rand.NewPCG(1, 2))
-	live := make(map[vip.Key]*vip.Row)
-	used := make(map[int]bool)
+	c := &churn{rand.New(rand.NewPCG(1, 2)), make(map[vip.Key]*vip.Row), make(map[netip.Addr]bool)}
 	for step := 0; step < steps && !done.Load(); step++ {
-		e := vip.Entry{Name: fmt.Sprintf(names[rng.IntN(len(names))], rng.IntN(entries))}
-		if rng.IntN(4) == 0 {
-			e.Kind, e.Name = vip.FQDN, e.Name+".mesh"
-		}
-		c := Change{Old: live[e.Key()]}
-		if c.Old != nil {
-			used[int(c.Old.V4.As4()[3])] = false
-		}
-		if n := rng.IntN(2 * entries); (c.Old == nil || rng.IntN(2) == 0) && !used[n] {
-			used[n] = true
-			c.New = &vip.Row{Entry: e, V4: netip.AddrFrom4([4]byte{240, 0, 0, byte(n)}), Listings: []vip.Listing{{Mesh: "m1", Name: e.Name}}}
-		}
-		delete(live, e.Key())
-		if c.New != nil {
-			live[e.Key()] = c.New
-		}
-		x.Apply([]Change{c})
+		x.Apply(append(s.next(t, step), c.next()))
 		switch step % 100 {
 		case 10:
 			x.View([]string{"m1"}).Close()
 		case 20:
-			x.SetZones([]string{"mesh.", "other."})
+			x.SetZones([]string{zone, "other."})
 		case 30:
-			x.SetZones([]string{"mesh."})
+			x.SetZones([]string{zone})
 		case 40:
 			x.Conflicts()
 		}
 	}
 	done.Store(true)
 	wg.Wait()
-	close(fail)
-	for err := range fail {
-		t.Error(err)
-	}
 	// At rest every PTR leads back to its address.
-	for _, row := range live {
-		r := v.Reverse(row.V4)
-		ptr := v.PTR(r, []string{"mesh."})
-		if ptr == "" {
-			continue
-		}
-		if f, result := v.Forward(ptr, "mesh."); result != Found || !f.Row.Has(row.V4) {
-			t.Errorf("%v has the PTR %q, which gives %v", row.V4, ptr, f)
+	for _, row := range c.live {
+		for _, addr := range oracleAddrs(row) {
+			ptr := v.PTR(addr, []string{zone})
+			if ptr == "" {
+				continue
+			}
+			if f, result := v.Forward(ptr, zone); result != Found || !f.Has(addr) {
+				t.Errorf("%v has the PTR %q, which gives %v", addr, ptr, f)
+			}
 		}
 	}
 }

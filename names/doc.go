@@ -6,6 +6,9 @@
 // A service answers below every zone that is served, by two spellings: its name
 // as it stands (literal) and its name with every "_" as "." (dotted). A host
 // and an fqdn answer to their own name (absolute), in the zones that cover it.
+// An entry of a kind that is keyed by its mesh answers to the hostnames that it
+// is told, which are absolute names too, and to nothing else.
+//
 // Names are held in lower case and in the form in which miekg/dns prints a name
 // that it read from the wire, escapes included, so that a question's name is
 // looked up as it came, whatever bytes it has.
@@ -18,16 +21,34 @@
 // # Owners
 //
 // A name has one owner: fqdn before host before literal before dotted, then the
-// smaller key. The rule has no memory, and it is applied before any view's
-// filter: a name whose owner a view hides is not answered for another entry.
-// Hosts and fqdns meet services only below a zone, so that a service can have
-// its name in one zone and lose it in another: the index keeps both, and
+// smaller key. A hostname ranks as an fqdn. The rule has no memory, and it is
+// applied before any view's filter: a name whose owner a view hides is not
+// answered for another entry.
+//
+// Absolute names meet services only below a zone, so that a service can have its
+// name in one zone and lose it in another: the index keeps both, and
 // [View.Forward] asks for the absolute name first. The name ns.dns.ZONE belongs
 // to the zone's apex and to no entry. In zone "." no service is served.
 //
 // An entry that waits, that is, whose row has no address, has no record and
 // claims no name: it would take a name from an entry that can answer, and
-// answer nothing. Its claims begin with its first address.
+// answer nothing. Its claims begin with its first address. What it claims
+// follows from its key then, but for hostnames, which may change while it stays.
+//
+// # Addresses
+//
+// An entry has the addresses that the table gave it, one a family, and those
+// that it was given by others: any number, anywhere. All of a family are the
+// answer to its names, in one order, and each has a PTR. The PTR is the first
+// hostname, of those that the entry has, that a zone of the block covers.
+//
+// Two entries may have one address: where it was given to both, where it was
+// given to one and the table gave it to the other, or in a damaged table. The
+// names of both are answered with it. Its PTR is the entry's to which the table
+// gave it, then the smaller key's; when that one goes, the next has it. This
+// rule, too, has no memory and comes before any view's filter: where a view
+// hides the owner, the address has no PTR. [Index.Conflicts] is about names and
+// does not tell of it.
 //
 // # Reading and writing
 //
@@ -38,7 +59,10 @@
 // [Record], which is immutable.
 //
 // A change is published in the order: departing PTRs go, names are stored, new
-// PTRs come. A PTR is confirmed by a forward lookup when it is asked for.
+// PTRs come. So is a move, in which an entry stays and an address of it changes,
+// and a batch in which entries hand addresses to one another. An address and a
+// name that both stay with an entry lead to one another all the while. A PTR is
+// confirmed by a forward lookup when it is asked for.
 //
 // The cost of [Index.Apply] follows the change and not the index.
 // [Index.SetZones], [Index.Conflicts] and the first [Index.View] of a set of
@@ -48,7 +72,9 @@
 //
 //   - [Index.Apply] believes its caller about Old: it must be the row that the
 //     last change of the entry brought, and a batch holds an entry once.
-//   - The zone's apex is [Empty] unless an fqdn or a host has that very name.
+//   - The zone's apex is [Empty] unless an entry has that very name, absolute.
+//   - A given address that is no address, or that has a zone ("fe80::1%eth0"), is
+//     left out: no reply can carry it.
 //   - A view knows the zone that it is asked for and no other zone of the
 //     block: that a name is an ancestor of another zone's apex is the caller's
 //     to know.

@@ -1,6 +1,8 @@
 package names
 
 import (
+	"slices"
+
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
@@ -25,8 +27,21 @@ type draft struct {
 	seatBlock []seat
 }
 
-// edit is one entry's record before and after: nil where there is none.
-type edit struct{ old, new *Record }
+// edit is one entry's record before and after: nil where there is none. A
+// record that is published is not written to: see [edit.draft].
+type edit struct {
+	old, new *Record
+	// alone: no record has an address of the row that the edit was made for.
+	alone bool
+}
+
+// draft returns the record after, to be written to; nil where there is none.
+func (e *edit) draft() *Record {
+	if e.new != nil && e.new == e.old {
+		e.new = e.old.clone()
+	}
+	return e.new
+}
 
 // seat is a name that the change may give to another.
 type seat struct {
@@ -54,18 +69,18 @@ func (d *draft) edit(row *vip.Row) *edit {
 	if e := d.byRow[row]; e != nil {
 		return e
 	}
-	old := d.x.record(row)
+	old, alone := d.x.record(row)
 	if old != nil && old.Row != row {
 		if e := d.byRow[old.Row]; e != nil {
 			return e
 		}
 	}
 	e := next(&d.editBlock)
+	e.alone = alone
 	d.edits = append(d.edits, e)
 	d.byRow[row] = e
 	if old != nil {
-		r := *old
-		e.old, e.new = old, &r
+		e.old, e.new = old, old
 		d.byRow[old.Row] = e
 	}
 	return e
@@ -106,20 +121,33 @@ func (s *seat) behind() *lost {
 	return s.lost
 }
 
-// update puts row in the place of old, another row of its entry, with the same
-// claims.
+// claims appends what row claims to dst, and returns the spellings that DNS
+// cannot carry too, where zone is the length of the longest zone.
+func claims(row *vip.Row, zone int, dst []named) ([]named, []fault) {
+	s := spell(row, zone)
+	return s.claims(row.Entry.Kind, dst), s.faults
+}
+
+// update puts row in the place of old, another row of its entry, with those
+// claims that both have.
 func (d *draft) update(old, row *vip.Row) {
 	e := d.edit(old)
-	r := newRecord(row)
-	var buf [2]named
-	for _, n := range spell(row.Entry, d.zones.longest).claims(row.Entry.Kind, buf[:0]) {
+	var buf, was [2]named
+	now, faults := claims(row, d.zones.longest, buf[:0])
+	r := newRecord(row, now)
+	if retold(old, row) {
+		before, told := claims(old, d.zones.longest, was[:0])
+		now = slices.DeleteFunc(slices.Clone(now), func(n named) bool { return !slices.Contains(before, n) })
+		d.report(row, untold(faults, told))
+	}
+	for _, n := range now {
 		if e.old != nil && e.old.has(n) {
 			r.set(n, true)
 		} else {
 			d.lose(n.name, claim{row, n.rank})
 		}
 	}
-	e.new = r
+	e.new, e.alone = r, false
 	d.byRow[row] = e
 }
 
@@ -127,24 +155,25 @@ func (d *draft) update(old, row *vip.Row) {
 func (d *draft) depart(row *vip.Row) {
 	d.edit(row).new = nil
 	var buf [2]named
-	for _, n := range spell(row.Entry, d.was.longest).claims(row.Entry.Kind, buf[:0]) {
+	all, _ := claims(row, d.was.longest, buf[:0])
+	for _, n := range all {
 		d.withdraw(n, row)
 	}
 }
 
 // arrive brings a new entry.
 func (d *draft) arrive(row *vip.Row) {
-	d.edit(row).new = newRecord(row)
-	sp := spell(row.Entry, d.zones.longest)
-	d.report(row, sp)
 	var buf [2]named
-	for _, n := range sp.claims(row.Entry.Kind, buf[:0]) {
+	all, faults := claims(row, d.zones.longest, buf[:0])
+	d.edit(row).new = newRecord(row, all)
+	d.report(row, faults)
+	for _, n := range all {
 		d.enter(n, row)
 	}
 }
 
-func (d *draft) report(row *vip.Row, sp spelling) {
-	for _, f := range sp.faults {
+func (d *draft) report(row *vip.Row, faults []fault) {
+	for _, f := range faults {
 		d.unserved = append(d.unserved, Event{Kind: Unservable, Name: f.name, Entry: row.Entry, Reason: f.reason})
 	}
 }
@@ -206,12 +235,12 @@ func (d *draft) keep(name string, l losers) {
 func (d *draft) settle() {
 	for name, s := range d.seats {
 		if s.before != nil {
-			if e := d.edit(s.before.Row); e.new != nil {
-				e.new.set(named{name, s.before.rankOf(name)}, false)
+			if r := d.edit(s.before.Row).draft(); r != nil {
+				r.set(named{name, s.before.rankOf(name)}, false)
 			}
 		}
 		if s.owner.row != nil {
-			d.edit(s.owner.row).new.set(named{name, s.owner.rank}, true)
+			d.edit(s.owner.row).draft().set(named{name, s.owner.rank}, true)
 		}
 	}
 	for _, e := range d.edits {

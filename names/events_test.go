@@ -1,6 +1,7 @@
 package names
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -57,10 +58,10 @@ func TestAbsoluteAgainstRelativeIsReportedPerZone(t *testing.T) {
 	wantForward(t, v, "a.mesh.", "mesh.", "2:a.mesh")
 	wantLines(t, x.SetZones([]string{"mesh.", "other."}))
 	wantForward(t, v, "a.other.", "other.", "0:a")
-	if got := v.PTR(v.Reverse(service.V4), []string{"other.", "mesh."}); got != "a.other." {
+	if got := v.PTR(service.V4, []string{"other.", "mesh."}); got != "a.other." {
 		t.Errorf("PTR is %q", got)
 	}
-	if got := v.PTR(v.Reverse(service.V4), []string{"mesh.", "other."}); got != "" {
+	if got := v.PTR(service.V4, []string{"mesh.", "other."}); got != "" {
 		t.Errorf("PTR is %q, and that name is another's", got)
 	}
 	wantLines(t, x.SetZones([]string{"other."}))
@@ -101,7 +102,7 @@ func TestTheNameServersNameIsNoEntrys(t *testing.T) {
 		"name ns.dns.mesh. of 2:ns.dns.mesh is answered for the zone's name server: the name is reserved for the zone's name server")
 	wantForward(t, v, "ns.dns.mesh.", "mesh.", "none")
 	wantForward(t, v, "ns_dns.mesh.", "mesh.", "0:ns_dns")
-	if got := v.PTR(v.Reverse(row(t, "0:ns_dns", "240.0.0.1").V4), []string{"mesh."}); got != "ns_dns.mesh." {
+	if got := v.PTR(netip.MustParseAddr("240.0.0.1"), []string{"mesh."}); got != "ns_dns.mesh." {
 		t.Errorf("PTR is %q, want the literal spelling", got)
 	}
 	wantLines(t, x.SetZones([]string{"other."}),
@@ -145,9 +146,9 @@ func TestALongZoneMakesNamesTooLongAndAShortOneGivesThemBack(t *testing.T) {
 	}
 	wantForward(t, v, name+".mesh.", "mesh.", "none")
 	wantForward(t, v, "a.mesh.", "mesh.", "0:a")
-	r := v.Reverse(row(t, "0:"+name, "240.0.0.1").V4)
-	if r == nil || v.PTR(r, []string{"mesh."}) != "" {
-		t.Errorf("record %v", r)
+	addr := netip.MustParseAddr("240.0.0.1")
+	if v.Reverse(addr) == nil || v.PTR(addr, []string{"mesh."}) != "" {
+		t.Errorf("record %v", v.Reverse(addr))
 	}
 	wantLines(t, x.SetZones([]string{"mesh."}))
 	wantForward(t, v, name+".mesh.", "mesh.", "0:"+name)

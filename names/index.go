@@ -18,14 +18,17 @@ type Index struct {
 	absolute *xsync.Map[string, *Record] // with it
 	addrs    addrMap
 	zones    atomic.Pointer[zoneSet]
-	// absolutes and records are the sizes of absolute, and of addrs with
-	// each record counted once.
+	// absolutes is the size of absolute, and records the number of records.
 	absolutes, records atomic.Int64
 
 	// What only the writer reads: mu makes it one.
 	mu     sync.Mutex
-	losers map[string]losers // by name; never empty
-	views  map[string]*View  // by View.id
+	losers map[string]losers      // by name; never empty
+	shared map[netip.Addr]tenants // two or more; nil until an address has them
+	views  map[string]*View       // by View.id
+	// between is called between the steps of a publication, for tests to look;
+	// nil otherwise.
+	between func()
 }
 
 // NewIndex returns an index with no record and no zone.
@@ -52,18 +55,30 @@ func (x *Index) Apply(changes []Change) []Event {
 	defer x.mu.Unlock()
 	d := newDraft(x, x.zones.Load(), len(changes))
 	for _, c := range changes {
-		if same(c) {
+		if c.stays() {
 			d.update(c.Old, c.New)
 		}
 	}
 	for _, c := range changes {
-		if addressed(c.Old) && !same(c) {
+		switch {
+		case !addressed(c.Old):
+		case !c.stays():
 			d.depart(c.Old)
+		case retold(c.Old, c.New):
+			for _, n := range d.only(c.Old, c.New) {
+				d.withdraw(n, c.Old)
+			}
 		}
 	}
 	for _, c := range changes {
-		if addressed(c.New) && !same(c) {
+		switch {
+		case !addressed(c.New):
+		case !c.stays():
 			d.arrive(c.New)
+		case retold(c.Old, c.New):
+			for _, n := range d.only(c.New, c.Old) {
+				d.enter(n, c.New)
+			}
 		}
 	}
 	d.settle()
@@ -77,9 +92,15 @@ func (x *Index) Apply(changes []Change) []Event {
 	return d.outcome(was, is)
 }
 
-// same reports whether c keeps its claims: they follow from the key alone,
-// once there is an address.
-func same(c Change) bool {
+// pause is where a test looks at what readers see of a publication.
+func (x *Index) pause() {
+	if x.between != nil {
+		x.between()
+	}
+}
+
+// stays reports whether c's entry has an address before and after.
+func (c Change) stays() bool {
 	return addressed(c.Old) && addressed(c.New) && c.Old.Key() == c.New.Key()
 }
 
@@ -122,22 +143,61 @@ func (x *Index) ownAbsolute(name string, was, r *Record) {
 }
 
 // record returns the published record of an entry, found by the addresses of
-// a row of it; nil if there is none.
-func (x *Index) record(row *vip.Row) *Record {
+// a row of it; nil if there is none. alone says that nobody has any of them.
+func (x *Index) record(row *vip.Row) (r *Record, alone bool) {
+	alone = true
 	key := row.Key()
-	for _, addr := range [2]netip.Addr{row.V4, row.V6} {
-		if r := x.addrs.at(addr); r != nil && (r.Row == row || r.Row.Key() == key) {
-			return r
+	var buf [2]netip.Addr
+	addrs := addrsOf(row, buf[:0])
+	for _, addr := range addrs {
+		if r := x.addrs.at(addr); r != nil {
+			if r.Row == row || r.Row.Key() == key {
+				return r, false
+			}
+			alone = false
 		}
 	}
-	return nil
+	if alone || len(x.shared) == 0 {
+		return nil, alone
+	}
+	for _, addr := range addrs {
+		if r := x.tenant(addr, row); r != nil {
+			return r, false
+		}
+	}
+	return nil, false
 }
 
 // each calls f for each record, once.
 func (x *Index) each(f func(*Record)) {
-	x.addrs.each(func(v4 bool, r *Record) {
-		if v4 || !r.Row.V4.IsValid() {
+	x.addrs.each(func(addr netip.Addr, r *Record) {
+		if x.home(r) == addr {
 			f(r)
 		}
 	})
+	x.hidden(f)
+}
+
+// hidden calls f for each record that has no PTR: of all its addresses another
+// one is the first.
+func (x *Index) hidden(f func(*Record)) {
+	for addr, l := range x.shared {
+		for _, t := range l {
+			if x.home(t.record) == (netip.Addr{}) && t.record.addrs(nil)[0] == addr {
+				f(t.record)
+			}
+		}
+	}
+}
+
+// home returns the first of the addresses of which a record has the PTR, the
+// zero Addr if there is none.
+func (x *Index) home(r *Record) netip.Addr {
+	var buf [2]netip.Addr
+	for _, addr := range r.addrs(buf[:0]) {
+		if !x.sharing(addr) || x.addrs.at(addr) == r {
+			return addr
+		}
+	}
+	return netip.Addr{}
 }

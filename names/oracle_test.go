@@ -1,6 +1,7 @@
 package names
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -64,10 +65,14 @@ func (o *oracle) longest() string {
 // claimsBy returns the names that row claims.
 func (o *oracle) claimsBy(row *vip.Row) map[string]oracleClaim {
 	all := make(map[string]oracleClaim)
-	if !row.V4.IsValid() && !row.V6.IsValid() {
+	if len(oracleAddrs(row)) == 0 {
 		return all
 	}
 	switch row.Entry.Kind {
+	case vip.MeshService, vip.MeshExternalService, vip.MeshMultiZoneService:
+		for _, name := range oracleHosts(row) {
+			all[name] = oracleClaim{0, row}
+		}
 	case vip.Service:
 		if name, ok := viaWire(strings.ReplaceAll(row.Entry.Name, "_", "."), o.longest()); ok {
 			all[name] = oracleClaim{3, row}
@@ -78,6 +83,31 @@ func (o *oracle) claimsBy(row *vip.Row) map[string]oracleClaim {
 	default:
 		if name, ok := viaWire(strings.TrimSuffix(row.Entry.Name, "."), "."); ok {
 			all[name+"."] = oracleClaim{2 - int(row.Entry.Kind), row}
+		}
+	}
+	return all
+}
+
+// oracleAddrs returns the addresses of a row in the order of replies: v4 first,
+// and the table's own before given ones.
+func oracleAddrs(row *vip.Row) []netip.Addr {
+	var all []netip.Addr
+	given := slices.SortedFunc(slices.Values(row.Given()), netip.Addr.Compare)
+	for _, addr := range append([]netip.Addr{row.V4, row.V6}, given...) {
+		if addr.IsValid() && addr.Zone() == "" && !slices.Contains(all, addr) {
+			all = append(all, addr)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+	return all
+}
+
+// oracleHosts returns the hostnames of a row that DNS can carry, in their order.
+func oracleHosts(row *vip.Row) []string {
+	var all []string
+	for _, raw := range row.Hostnames() {
+		if name, ok := viaWire(strings.TrimSuffix(raw, "."), "."); ok {
+			all = append(all, name+".")
 		}
 	}
 	return all
@@ -182,6 +212,14 @@ func (o *oracle) ptr(owners map[string]*vip.Row, meshes []string, row *vip.Row, 
 		}
 		return zone != "" && o.direct(owners, meshes, name, zone) == row
 	}
+	if row.Entry.Kind.OfMesh() {
+		for _, name := range oracleHosts(row) {
+			if confirmed(name) {
+				return name
+			}
+		}
+		return ""
+	}
 	if row.Entry.Kind != vip.Service {
 		for name := range o.claimsBy(row) {
 			if confirmed(name) {
@@ -245,22 +283,32 @@ func (o *oracle) conflicts() map[string][]string {
 	return all
 }
 
-// reverse returns the row that has addr.
-func (o *oracle) reverse(meshes []string, addr netip.Addr) *vip.Row {
+// holders returns the row that has the PTR of each address, whoever asks.
+func (o *oracle) holders() map[netip.Addr]*vip.Row {
+	all := make(map[netip.Addr][]*vip.Row)
 	for _, row := range o.rows {
-		if row.Has(addr) && oracleShows(meshes, row) {
-			return row
+		for _, addr := range oracleAddrs(row) {
+			all[addr] = append(all[addr], row)
 		}
 	}
-	return nil
+	holders := make(map[netip.Addr]*vip.Row)
+	for addr, rows := range all {
+		holders[addr] = slices.MinFunc(rows, func(a, b *vip.Row) int {
+			if a.Has(addr) != b.Has(addr) {
+				if a.Has(addr) {
+					return -1
+				}
+				return 1
+			}
+			return a.Key().Compare(b.Key())
+		})
+	}
+	return holders
 }
 
-// below reports whether a shown row has an address in p.
-func (o *oracle) below(meshes []string, p netip.Prefix) bool {
-	for _, row := range o.rows {
-		if oracleShows(meshes, row) && (row.V4.IsValid() && p.Contains(row.V4) || row.V6.IsValid() && p.Contains(row.V6)) {
-			return true
-		}
-	}
-	return false
+// reverse returns the row that is answered for each address.
+func (o *oracle) reverse(meshes []string) map[netip.Addr]*vip.Row {
+	all := o.holders()
+	maps.DeleteFunc(all, func(_ netip.Addr, row *vip.Row) bool { return !oracleShows(meshes, row) })
+	return all
 }

@@ -13,39 +13,6 @@ import (
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// longZone is so long that some of drawName's names do not fit below it.
-var longZone = strings.Repeat(strings.Repeat("z", 59)+".", 3) + "mesh."
-
-var (
-	zonePool = []string{"mesh.", "svc.mesh.", "a.mesh.", "dns.mesh.", "b.", ".", longZone}
-	meshPool = []string{"m1", "m2", "m3"}
-)
-
-// drawName draws from so few labels that names collide, across kinds too.
-func drawName(t *rapid.T) string {
-	if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
-		return rapid.SampledFrom([]string{
-			"a b", "a\\b", "a@b;c", "\xff\x00_a", "_a", "a_", "a..b", ".", "é", "ns.dns", "ns_dns", "ns.dns.mesh", "ns.dns.svc.mesh", "dns", "ns.dns.svc",
-			strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("x", 40) + "_" + strings.Repeat("y", 40),
-			strings.Repeat("x", 50) + "." + strings.Repeat("y", 50), "mesh", "b",
-		}).Draw(t, "name")
-	}
-	var b strings.Builder
-	for i := range rapid.IntRange(1, 4).Draw(t, "labels") {
-		if i > 0 {
-			b.WriteString(rapid.SampledFrom([]string{".", "_"}).Draw(t, "sep"))
-		}
-		b.WriteString(rapid.SampledFrom([]string{"a", "b", "A", "svc", "ns"}).Draw(t, "label"))
-	}
-	b.WriteString(rapid.SampledFrom([]string{"", "", "", ".mesh", ".svc.mesh", ".a.mesh", ".b", "."}).Draw(t, "suffix"))
-	return b.String()
-}
-
-var (
-	addrs4 = []string{"240.0.0.1", "240.0.0.2", "240.0.1.1", "240.1.0.1", "241.0.0.1", "240.0.0.3", "240.0.0.4", "240.0.0.5"}
-	addrs6 = []string{"fd00::1", "fd00::2", "fd00::10", "fd00::1:0", "fd01::1", "::ffff:240.0.0.1"}
-)
-
 // model drives an index and the oracle side by side.
 type model struct {
 	x      *Index
@@ -53,34 +20,6 @@ type model struct {
 	views  []*View
 	meshes [][]string
 	owners map[string]*vip.Row
-}
-
-// free returns the addresses of pool that no row has, zero Addr included.
-func free(t *rapid.T, pool []string, rows map[vip.Key]*vip.Row) netip.Addr {
-	var left []netip.Addr
-	for _, s := range pool {
-		addr := netip.MustParseAddr(s)
-		if !slices.ContainsFunc(slices.Collect(maps.Values(rows)), func(r *vip.Row) bool { return r.Has(addr) }) {
-			left = append(left, addr)
-		}
-	}
-	if len(left) == 0 || rapid.IntRange(0, 3).Draw(t, "waits") == 0 {
-		return netip.Addr{}
-	}
-	return rapid.SampledFrom(left).Draw(t, "addr")
-}
-
-func drawRow(t *rapid.T, e vip.Entry, rows map[vip.Key]*vip.Row) *vip.Row {
-	r := &vip.Row{Entry: e, V4: free(t, addrs4, rows), V6: free(t, addrs6, rows)}
-	for _, mesh := range meshPool {
-		if rapid.Bool().Draw(t, mesh) {
-			r.Listings = append(r.Listings, vip.Listing{Mesh: mesh, Name: e.Name})
-		}
-	}
-	if len(r.Listings) == 0 {
-		r.Listings = []vip.Listing{{Mesh: "m1", Name: e.Name}}
-	}
-	return r
 }
 
 // apply draws a batch in which entries come, go, and change, addresses being
@@ -102,15 +41,21 @@ func (m *model) apply(t *rapid.T) {
 			if rapid.Bool().Draw(t, "upper") {
 				e.Name = strings.Replace(e.Name, "a", "A", 1)
 			}
-			c.New = drawRow(t, e, next)
+			c.New = drawRow(t, e, c.Old, next)
 			next[key] = c.New
 		}
 		changes = append(changes, c)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "new") {
-		e := vip.Entry{Kind: vip.Kind(rapid.IntRange(0, 2).Draw(t, "kind")), Name: drawName(t)}
+		e := vip.Entry{Kind: vip.Kind(rapid.IntRange(0, 5).Draw(t, "kind"))}
+		if e.Kind.OfMesh() {
+			e.Mesh = rapid.SampledFrom(meshPool).Draw(t, "mesh")
+			e.Name = rapid.SampledFrom([]string{"a", "b", "A"}).Draw(t, "name")
+		} else {
+			e.Name = drawName(t)
+		}
 		if next[e.Key()] == nil && touched[e.Key()] == nil {
-			r := drawRow(t, e, next)
+			r := drawRow(t, e, nil, next)
 			next[e.Key()] = r
 			changes = append(changes, Change{New: r})
 		}
@@ -135,7 +80,9 @@ func (m *model) setZones(t *rapid.T) {
 func (m *model) step(t *rapid.T, change func() []Event) {
 	was, wasZones := m.o.conflicts(), m.o.zones
 	wasOwners := m.o.owners()
+	m.x.between = m.between(t)
 	events := change()
+	m.x.between = nil
 	m.owners = m.o.owners()
 	is := m.o.conflicts()
 	told := make(map[string]bool)
@@ -175,6 +122,58 @@ func (m *model) step(t *rapid.T, change func() []Event) {
 			}
 		}
 	}
+}
+
+// between returns what checks, between the steps of a change: a PTR is confirmed
+// at each of them, and is there all the while if the entry that has the address
+// has it before and after.
+func (m *model) between(t *rapid.T) func() {
+	zones := []string{"mesh.", "svc.mesh.", "b."}
+	was := m.ptrs(zones)
+	return func() {
+		owners := m.o.owners() // as they will be
+		for i, v := range m.views {
+			reverse := m.o.reverse(m.meshes[i])
+			for _, s := range allAddrs {
+				addr := netip.MustParseAddr(s)
+				got := v.PTR(addr, zones)
+				if got != "" {
+					f, result := v.Forward(got, longestCovering(got, zones))
+					if result != Found || !f.Has(addr) {
+						t.Fatalf("while it changes, %v has the PTR %q, which gives %v %v", addr, got, result, f)
+					}
+				}
+				row := reverse[addr]
+				if row == nil || got == was[i][addr].name || was[i][addr].key != row.Key() {
+					continue
+				}
+				if want := m.o.ptr(owners, m.meshes[i], row, zones); want == was[i][addr].name {
+					t.Fatalf("%v has the PTR %q before and after, and %q in between", addr, want, got)
+				}
+			}
+		}
+	}
+}
+
+// ptr is a PTR and whose it is.
+type ptr struct {
+	name string
+	key  vip.Key
+}
+
+// ptrs returns the PTRs that each view shows now.
+func (m *model) ptrs(zones []string) []map[netip.Addr]ptr {
+	all := make([]map[netip.Addr]ptr, len(m.views))
+	for i, v := range m.views {
+		all[i] = make(map[netip.Addr]ptr)
+		for _, s := range allAddrs {
+			addr := netip.MustParseAddr(s)
+			if r := v.Reverse(addr); r != nil {
+				all[i][addr] = ptr{v.PTR(addr, zones), r.Row.Key()}
+			}
+		}
+	}
+	return all
 }
 
 func keysOf(entries []string) string { return vip.Fold(strings.Join(entries, ",")) }
@@ -217,7 +216,7 @@ func (m *model) check(t *rapid.T) {
 	}
 	n := 0
 	for _, row := range m.o.rows {
-		if addressed(row) {
+		if len(oracleAddrs(row)) > 0 {
 			n++
 		}
 	}
@@ -246,16 +245,21 @@ func (m *model) checkView(t *rapid.T, v *View, meshes []string) {
 			}
 		}
 	}
-	for _, s := range append(addrs4, addrs6...) {
+	reverse := m.o.reverse(meshes)
+	for _, s := range allAddrs {
 		addr := netip.MustParseAddr(s)
-		m.checkReverse(t, v, meshes, addr)
+		m.checkReverse(t, v, meshes, addr, reverse[addr])
 		bits := 4
 		if addr.Is4() {
 			bits = 8
 		}
 		for n := 0; n <= addr.BitLen(); n += bits {
 			p, _ := addr.Prefix(n)
-			if got, want := v.Below(p), m.o.below(meshes, p); got != want {
+			want := false
+			for a := range reverse {
+				want = want || p.Contains(a)
+			}
+			if got := v.Below(p); got != want {
 				t.Fatalf("Below(%v) is %v, want %v", p, got, want)
 			}
 		}
@@ -268,10 +272,28 @@ func (m *model) checkForward(t *rapid.T, v *View, meshes []string, name, zone st
 	if got != want || (r != nil) != (row != nil) || r != nil && r.Row != row {
 		t.Fatalf("Forward(%q, %q) for meshes %q is %v %v, want %v %v", name, zone, meshes, got, r, want, row)
 	}
+	if r != nil && !slices.Equal(answersOf(r), oracleAddrs(row)) {
+		t.Fatalf("%v answers %v", row, answersOf(r))
+	}
 }
 
-func (m *model) checkReverse(t *rapid.T, v *View, meshes []string, addr netip.Addr) {
-	r, row := v.Reverse(addr), m.o.reverse(meshes, addr)
+// answersOf returns the addresses that a record gives to replies.
+func answersOf(r *Record) []netip.Addr {
+	all := slices.Clone(r.Several(true))
+	if a, ok := r.A(); ok && len(all) == 0 {
+		all = append(all, netip.AddrFrom4(a))
+	}
+	if six := r.Several(false); six != nil {
+		return append(all, six...)
+	}
+	if a, ok := r.AAAA(); ok {
+		all = append(all, netip.AddrFrom16(a))
+	}
+	return all
+}
+
+func (m *model) checkReverse(t *rapid.T, v *View, meshes []string, addr netip.Addr, row *vip.Row) {
+	r := v.Reverse(addr)
 	if (r != nil) != (row != nil) || r != nil && r.Row != row {
 		t.Fatalf("Reverse(%v) is %v, want %v", addr, r, row)
 	}
@@ -279,15 +301,15 @@ func (m *model) checkReverse(t *rapid.T, v *View, meshes []string, addr netip.Ad
 		return
 	}
 	for _, zones := range [][]string{{"mesh."}, {"."}, {".", "mesh."}, {"mesh.", "svc.mesh.", "a.mesh."}, {"svc.mesh.", "mesh.", "."}, {"b.", "dns.mesh.", "mesh."}, nil} {
-		got, want := v.PTR(r, zones), m.o.ptr(m.owners, meshes, row, zones)
+		got, want := v.PTR(addr, zones), m.o.ptr(m.owners, meshes, row, zones)
 		if got != want {
-			t.Fatalf("PTR(%v, %q) is %q, want %q", r, zones, got, want)
+			t.Fatalf("PTR(%v, %q) is %q, want %q", addr, zones, got, want)
 		}
 		if got == "" {
 			continue
 		}
 		f, result := v.Forward(got, longestCovering(got, zones))
-		if result != Found || !f.Row.Has(addr) {
+		if result != Found || !f.Has(addr) {
 			t.Fatalf("%v has the PTR %q, whose address is another: %v %v", addr, got, f, result)
 		}
 	}

@@ -93,33 +93,36 @@ func (v *View) Below(p netip.Prefix) bool {
 	return v.blocks.has(p)
 }
 
-// PTR returns the canonical full name of r in a server block with these
-// forward zones, in lower case with the final dot, "" if there is none. A
-// service has the dotted spelling where that is its own and else the literal
-// one, below the first zone that is not "."; a host and an fqdn have their own
-// name, if a zone covers it. The name is confirmed: asked for in the longest
-// zone that covers it, it gives r's entry at r's addresses.
-func (v *View) PTR(r *Record, zones []string) string {
+// PTR returns the canonical full name of the entry that has addr, in a server
+// block with these forward zones, in lower case with the final dot, "" if the
+// view shows none or it has none. A service has the dotted spelling where that
+// is its own and else the literal one, below the first zone that is not "."; a
+// host and an fqdn have their own name, if a zone covers it, and an entry with
+// hostnames has the first of them that is its own and that a zone covers. The
+// name is confirmed: asked for in the longest zone that covers it, it gives the
+// entry, at addr.
+func (v *View) PTR(addr netip.Addr, zones []string) string {
+	r := v.Reverse(addr)
+	if r == nil {
+		return ""
+	}
 	if name, ok := v.known(r, zones); ok {
 		return name
 	}
 	if r.Row.Entry.Kind != vip.Service {
-		if r.Absolute != "" && v.confirms(r.Absolute, r, zones) {
-			return r.Absolute
-		}
-		return ""
+		return v.absolutePTR(r, addr, zones)
 	}
 	for _, zone := range zones {
 		if zone == "." {
 			continue
 		}
 		if r.Dotted != "" {
-			if name := under(r.Dotted, zone); v.confirms(name, r, zones) {
+			if name := under(r.Dotted, zone); v.confirms(name, r, addr, zones) {
 				return name
 			}
 		}
 		if r.Literal != "" && r.Literal != r.Dotted {
-			if name := under(r.Literal, zone); v.confirms(name, r, zones) {
+			if name := under(r.Literal, zone); v.confirms(name, r, addr, zones) {
 				return name
 			}
 		}
@@ -128,16 +131,30 @@ func (v *View) PTR(r *Record, zones []string) string {
 	return ""
 }
 
+// absolutePTR is PTR for what is no service.
+func (v *View) absolutePTR(r *Record, addr netip.Addr, zones []string) string {
+	if r.Literal != "" && v.confirms(r.Literal, r, addr, zones) {
+		return r.Literal
+	}
+	if r.hasSeveralHosts() {
+		for _, h := range r.more.hosts {
+			if h.has && v.confirms(h.name, r, addr, zones) {
+				return h.name
+			}
+		}
+	}
+	return ""
+}
+
 // confirms reports whether name, asked for in a block with these zones, gives
-// r's entry at r's addresses.
-func (v *View) confirms(name string, r *Record, zones []string) bool {
+// r's entry, at addr too. Other addresses of it may change meanwhile.
+func (v *View) confirms(name string, r *Record, addr netip.Addr, zones []string) bool {
 	zone := longestCovering(name, zones)
 	if zone == "" {
 		return false
 	}
 	got, result := v.Forward(name, zone)
-	return result == Found &&
-		(got == r || got.Row.V4 == r.Row.V4 && got.Row.V6 == r.Row.V6 && got.Row.Key() == r.Row.Key())
+	return result == Found && (got == r || got.Has(addr) && got.Row.Key() == r.Row.Key())
 }
 
 // known returns the name that r's PTR has below the first of zones that is not

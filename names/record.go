@@ -14,18 +14,21 @@ type Record struct {
 	// case, in the presentation form of miekg/dns, without a final dot. It is
 	// empty where another entry has the name, or where DNS cannot carry it.
 	Dotted string
-	// Literal is a service's name as it stands, in the same form, and empty
-	// for the same reasons. It equals Dotted where there is no "_".
+	// Literal is a service's name as it stands, in the same form, and empty for
+	// the same reasons. It equals Dotted where there is no "_". Of any other entry
+	// it is the full name, with its final dot; of one that is told several
+	// hostnames, the first of those that it has.
 	Literal string
-	// Absolute is the full name of a host or an fqdn, in lower case, with its
-	// final dot, and empty for the same reasons.
-	Absolute string
 
 	// full is the name that a PTR gives a service below zone, which was the first
 	// of the zones: Dotted, or else Literal, which are a part of it. Empty where
 	// it is not known, and has to be put together and confirmed.
 	full, zone string
-	// The row's addresses again, so that a reply need not look at the row.
+	// more is what else a record with several addresses of a family, or with
+	// several hostnames, has; nil for nearly all.
+	more *several
+	// The addresses again, the first of each family, so that a reply need not
+	// look at the row.
 	v4       [4]byte
 	v6       [16]byte
 	families families
@@ -39,8 +42,9 @@ const (
 	hasV6
 )
 
-// newRecord returns a record of row that has no names yet.
-func newRecord(row *vip.Row) *Record {
+// newRecord returns a record of row that has none of the names yet that it
+// claims.
+func newRecord(row *vip.Row, claims []named) *Record {
 	r := &Record{Row: row}
 	if row.V4.IsValid() {
 		r.v4, r.families = row.V4.As4(), hasV4
@@ -48,20 +52,29 @@ func newRecord(row *vip.Row) *Record {
 	if row.V6.IsValid() {
 		r.v6, r.families = row.V6.As16(), r.families|hasV6
 	}
+	if row.Entry.Kind.OfMesh() {
+		r.take(given(row))
+		r.expect(claims)
+	}
 	return r
 }
 
-// A returns the record's v4 address, and whether it has one.
+// A returns the record's v4 address, the first where there are several, and
+// whether it has one.
 func (r *Record) A() (addr [4]byte, ok bool) { return r.v4, r.families&hasV4 != 0 }
 
-// AAAA returns the record's v6 address, and whether it has one.
+// AAAA returns the record's v6 address, the first where there are several, and
+// whether it has one.
 func (r *Record) AAAA() (addr [16]byte, ok bool) { return r.v6, r.families&hasV6 != 0 }
 
 // finish completes a record whose names are settled. zone is the first of the
 // zones, empty where there is none.
 func (r *Record) finish(zone string) {
+	if r.hasSeveralHosts() {
+		r.settleHosts()
+	}
 	name := r.Dotted
-	if name == "" {
+	if name == "" && r.Row.Entry.Kind == vip.Service {
 		name = r.Literal
 	}
 	switch {
@@ -90,8 +103,8 @@ func (r *Record) names(dst []string) []string {
 	if r == nil {
 		return dst
 	}
-	if r.Absolute != "" {
-		dst = append(dst, r.Absolute)
+	if r.hasSeveralHosts() {
+		return r.ownHosts(dst)
 	}
 	if r.Literal != "" {
 		dst = append(dst, r.Literal)
@@ -104,13 +117,15 @@ func (r *Record) names(dst []string) []string {
 
 // has reports whether the record has the name that n claims.
 func (r *Record) has(n named) bool {
-	switch n.rank {
-	case byLiteral:
-		return r.Literal != ""
-	case byDotted:
+	switch {
+	case n.rank == byDotted:
 		return r.Dotted != ""
+	case n.rank == byLiteral:
+		return r.Literal != ""
+	case r.hasSeveralHosts():
+		return r.hasHost(n.name)
 	}
-	return r.Absolute != ""
+	return r.Literal == n.name
 }
 
 // set gives the name that n claims to a record that is not published yet, or
@@ -120,25 +135,27 @@ func (r *Record) set(n named, has bool) {
 	if has {
 		name = n.name
 	}
-	switch n.rank {
-	case byLiteral:
+	switch {
+	case n.rank == byDotted:
+		r.Dotted = name
+	case n.rank == byLiteral:
 		r.Literal = name
 		if strings.IndexByte(n.name, '_') < 0 {
 			r.Dotted = name
 		}
-	case byDotted:
-		r.Dotted = name
-	default:
-		r.Absolute = name
+	case r.hasSeveralHosts():
+		r.setHost(n.name, has)
+	case has || r.has(n): // an entry may be told another name
+		r.Literal = name
 	}
 }
 
 // rankOf returns by which of its claims the record has name.
 func (r *Record) rankOf(name string) rank {
-	switch {
-	case r.Row.Entry.Kind == vip.FQDN:
+	switch kind := r.Row.Entry.Kind; {
+	case kind == vip.FQDN, kind.OfMesh():
 		return byFQDN
-	case r.Row.Entry.Kind == vip.Host:
+	case kind == vip.Host:
 		return byHost
 	case r.Literal == name:
 		return byLiteral
@@ -152,10 +169,4 @@ func (r *Record) entry() vip.Entry {
 		return vip.Entry{}
 	}
 	return r.Row.Entry
-}
-
-// addressed reports whether row has an address, that is, whether it has a
-// record.
-func addressed(row *vip.Row) bool {
-	return row != nil && (row.V4.IsValid() || row.V6.IsValid())
 }

@@ -60,7 +60,7 @@ func (d *draft) respell() []lateClaim {
 		if r.Row.Entry.Kind != vip.Service || len(r.Row.Entry.Name)+longest <= maxTotal {
 			return
 		}
-		before, after := spell(r.Row.Entry, d.was.longest), spell(r.Row.Entry, d.zones.longest)
+		before, after := spell(r.Row, d.was.longest), spell(r.Row, d.zones.longest)
 		var b, a [2]named
 		old, now := before.claims(vip.Service, b[:0]), after.claims(vip.Service, a[:0])
 		for _, n := range old {
@@ -73,10 +73,7 @@ func (d *draft) respell() []lateClaim {
 				late = append(late, lateClaim{n, r.Row})
 			}
 		}
-		after.faults = slices.DeleteFunc(after.faults, func(f fault) bool {
-			return slices.ContainsFunc(before.faults, func(g fault) bool { return f.name == g.name })
-		})
-		d.report(r.Row, after)
+		d.report(r.Row, untold(after.faults, before.faults))
 	})
 	return late
 }

@@ -2,6 +2,7 @@ package names
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -17,49 +18,80 @@ const (
 // spelling holds the names of one entry in canonical form, and why those that
 // are missing cannot be served.
 type spelling struct {
-	literal, dotted string // services: relative, no final dot
-	absolute        string // hosts and fqdns: with the final dot
+	literal, dotted string   // services: relative, no final dot
+	absolute        string   // all others: with the final dot
+	others          []string // where there are several: those after absolute
 	faults          []fault
 }
 
 // fault is a spelling that DNS cannot carry.
 type fault struct{ name, reason string }
 
-// spell returns the names of e. zone is the number of octets that the longest
-// zone adds to a relative name, its dot included: 5 for "mesh.".
-func spell(e vip.Entry, zone int) spelling {
+// spell returns the names of row's entry. zone is the number of octets that the
+// longest zone adds to a relative name, its dot included: 5 for "mesh.".
+func spell(row *vip.Row, zone int) spelling {
 	var s spelling
-	if e.Kind != vip.Service {
-		raw := strings.TrimSuffix(e.Name, ".")
-		if reason := unservable(raw, 0); reason != "" {
-			s.fault(raw, reason)
-		} else if len(raw) < len(e.Name) {
-			s.absolute = canonical(e.Name)
-		} else {
-			s.absolute = canonical(raw) + "."
+	switch kind := row.Entry.Kind; {
+	case kind == vip.Service:
+		s.service(row.Entry.Name, zone)
+	case kind.OfMesh():
+		for _, host := range row.Hostnames() {
+			s.full(host)
 		}
-		return s
+	default:
+		s.full(row.Entry.Name)
 	}
-	if reason := unservable(e.Name, zone); reason != "" {
-		s.fault(e.Name, reason)
+	return s
+}
+
+// service adds the names of a service.
+func (s *spelling) service(name string, zone int) {
+	if reason := unservable(name, zone); reason != "" {
+		s.fault(name, reason)
 	} else {
-		s.literal = canonical(e.Name)
+		s.literal = canonical(name)
 	}
-	if strings.IndexByte(e.Name, '_') < 0 {
+	if strings.IndexByte(name, '_') < 0 {
 		s.dotted = s.literal
-		return s
+		return
 	}
-	raw := strings.ReplaceAll(e.Name, "_", ".")
+	raw := strings.ReplaceAll(name, "_", ".")
 	if reason := unservable(raw, zone); reason != "" {
 		s.fault(raw, reason)
 	} else {
 		s.dotted = canonical(raw)
 	}
-	return s
+}
+
+// full adds a full name, unless it is there already.
+func (s *spelling) full(name string) {
+	raw := strings.TrimSuffix(name, ".")
+	if reason := unservable(raw, 0); reason != "" {
+		s.fault(raw, reason)
+		return
+	}
+	if len(raw) < len(name) {
+		name = canonical(name)
+	} else {
+		name = canonical(raw) + "."
+	}
+	switch {
+	case s.absolute == "":
+		s.absolute = name
+	case s.absolute != name && !slices.Contains(s.others, name):
+		s.others = append(s.others, name)
+	}
 }
 
 func (s *spelling) fault(raw, reason string) {
 	s.faults = append(s.faults, fault{canonical(raw), reason})
+}
+
+// untold returns the faults that are not among those told.
+func untold(faults, told []fault) []fault {
+	return slices.DeleteFunc(faults, func(f fault) bool {
+		return slices.ContainsFunc(told, func(g fault) bool { return f.name == g.name })
+	})
 }
 
 // unservable returns why DNS cannot carry raw, whose labels are separated by

@@ -51,7 +51,7 @@ func TestSpellingsThatDNSCannotCarryAreReportedAndTheOthersServed(t *testing.T) 
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := spell(vip.Entry{Kind: tt.kind, Name: tt.entry}, octets("mesh."))
+			s := spell(&vip.Row{Entry: vip.Entry{Kind: tt.kind, Name: tt.entry}}, octets("mesh."))
 			if s.literal != tt.literal || s.dotted != tt.dotted || s.absolute != tt.absolute {
 				t.Errorf("spelled %+v", s)
 			}
@@ -90,8 +90,8 @@ func FuzzSpell(f *testing.F) {
 		f.Add(s, uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, name string, kind uint8) {
-		e := vip.Entry{Kind: vip.Kind(kind % 3), Name: name}
-		s := spell(e, octets("mesh."))
+		e := vip.Entry{Kind: vip.Kind(kind % 4), Name: name}
+		s := spell(&vip.Row{Entry: e, Listings: []vip.Listing{{Terms: &vip.Terms{Hostnames: []string{name}}}}}, octets("mesh."))
 		check := func(what, got, raw, suffix string) {
 			t.Helper()
 			want, ok := viaWire(raw, suffix)

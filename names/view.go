@@ -1,6 +1,7 @@
 package names
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -42,14 +43,22 @@ func (x *Index) View(meshes []string) *View {
 	v.relative, v.absolute = newTally[string](), newTally[string]()
 	v.blocks, v.displaced = newBlocks(), newTally[overlap]()
 	var buf [2]string
-	x.each(func(r *Record) {
+	add := func(r *Record) {
+		for _, name := range r.names(buf[:0]) {
+			v.addName(name, 1)
+		}
+	}
+	x.addrs.each(func(addr netip.Addr, r *Record) {
 		if v.shows(r.Row) {
-			for _, name := range r.names(buf[:0]) {
-				v.addName(name, 1)
+			v.blocks.add(addr, 1)
+			if x.home(r) == addr {
+				add(r)
 			}
-			for _, addr := range r.Row.Addrs() {
-				v.blocks.add(addr, 1)
-			}
+		}
+	})
+	x.hidden(func(r *Record) {
+		if v.shows(r.Row) {
+			add(r)
 		}
 	})
 	for o, s := range x.clashes(x.zones.Load()) {

@@ -35,7 +35,7 @@ func benchRows(n int) []*vip.Row {
 
 // benchName returns the name that a row has in DNS and in the hosts file.
 func benchName(v *names.View, r *vip.Row) string {
-	return v.PTR(v.Reverse(r.V4), []string{"mesh."})
+	return v.PTR(r.V4, []string{"mesh."})
 }
 
 // hostsOf returns plugin hosts over a file with the names of the rows. The file

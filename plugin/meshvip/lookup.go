@@ -78,10 +78,8 @@ func (n *node) findForward(v *names.View, name, zone string) {
 // block is like one without an owner.
 func (n *node) findReverse(v *names.View, rn reverseName, suffixes []string) {
 	if addr, ok := rn.address(); ok {
-		if rec := v.Reverse(addr); rec != nil {
-			n.ptr = v.PTR(rec, suffixes)
-			n.exists = n.exists || n.ptr != ""
-		}
+		n.ptr = v.PTR(addr, suffixes)
+		n.exists = n.exists || n.ptr != ""
 		return
 	}
 	if !n.exists && !rn.rest {
