@@ -1,6 +1,7 @@
 package meshvip
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -255,12 +256,104 @@ func TestHowItAnswers(t *testing.T) {
 	} {
 		t.Run(block.what, func(t *testing.T) {
 			t.Parallel()
-			h, _, _ := block.handler(t)
-			for _, tc := range block.cases {
-				if diff := cmp.Diff(tc.want, ask(t, h, tc.name, tc.qtype)); diff != "" {
-					t.Errorf("%s %s (-want +got):\n%s", tc.name, dns.TypeToString[tc.qtype], diff)
-				}
-			}
+			block.cases.check(t, block.fixture)
 		})
+	}
+}
+
+// told returns a row of a kind that is keyed by its mesh, "TYPE:MESH/NAME", with
+// hostnames and given addresses, separated by spaces.
+func told(entry, hostnames, given string) *vip.Row {
+	r := row(entry, "")
+	terms := &vip.Terms{Hostnames: strings.Fields(hostnames)}
+	for _, s := range strings.Fields(given) {
+		terms.Given = append(terms.Given, netip.MustParseAddr(s))
+	}
+	r.Listings = []vip.Listing{{Mesh: r.Entry.Mesh, Name: r.Entry.Name, Terms: terms}}
+	return r
+}
+
+// given are rows whose addresses Kuma gave, or some of them.
+var given = []*vip.Row{
+	told("3:east/orders", "orders.svc.mesh orders.east.mesh orders.example", "10.1.0.1 240.0.7.1 240.0.7.2 2001:db8::7 fd00:6d76::71 fd00:6d76::72"),
+	told("3:east/one4", "one4.mesh", "240.0.7.4"),
+	told("3:east/four", "four.mesh", "240.0.7.5 240.0.7.6"),
+	told("4:east/six", "six.mesh", "fd00:6d76::75 fd00:6d76::76"),
+	told("5:east/abroad", "abroad.example abroad.mesh", "240.0.7.7"),
+	told("3:west/twin", "twin.mesh twin.west.mesh", "240.0.7.9"),
+	told("3:east/twin", "twin.mesh twin.east.mesh", "240.0.7.9"),
+	told("3:east/guest", "guest.mesh", "240.0.0.1"),
+	told("3:east/waits", "waits.mesh", ""),
+	told("3:east/nameless", "", "240.0.7.10"),
+	row("0:backend", "240.0.0.1 fd00:6d76::1", "east"),
+}
+
+func TestGivenAddressesAreAnsweredAsTheyStand(t *testing.T) {
+	t.Parallel()
+	for _, block := range []struct {
+		what string
+		fixture
+		cases cases
+	}{
+		{"all meshes", fixture{rows: given}, cases{
+			{"orders.svc.mesh.", dns.TypeA, found("orders.svc.mesh. 60 IN A 10.1.0.1", "orders.svc.mesh. 60 IN A 240.0.7.1", "orders.svc.mesh. 60 IN A 240.0.7.2")},
+			{"Orders.East.mesh.", dns.TypeAAAA, found("Orders.East.mesh. 60 IN AAAA 2001:db8::7", "Orders.East.mesh. 60 IN AAAA fd00:6d76::71", "Orders.East.mesh. 60 IN AAAA fd00:6d76::72")},
+			{"orders.svc.mesh.", dns.TypeTXT, noData("mesh. " + soaMesh)},
+			{"svc.mesh.", dns.TypeA, noData("mesh. " + soaMesh)},
+			{"orders.mesh.", dns.TypeA, noName("mesh. " + soaMesh)}, // nobody told it that name
+			{"orders.example.", dns.TypeA, next},
+			{"one4.mesh.", dns.TypeA, found("one4.mesh. 60 IN A 240.0.7.4")},
+			{"one4.mesh.", dns.TypeAAAA, noData("mesh. " + soaMesh)},
+			{"four.mesh.", dns.TypeA, found("four.mesh. 60 IN A 240.0.7.5", "four.mesh. 60 IN A 240.0.7.6")},
+			{"four.mesh.", dns.TypeAAAA, noData("mesh. " + soaMesh)},
+			{"six.mesh.", dns.TypeA, noData("mesh. " + soaMesh)},
+			{"six.mesh.", dns.TypeAAAA, found("six.mesh. 60 IN AAAA fd00:6d76::75", "six.mesh. 60 IN AAAA fd00:6d76::76")},
+			{"waits.mesh.", dns.TypeA, noName("mesh. " + soaMesh)},
+
+			{"1.7.0.240.in-addr.arpa.", dns.TypePTR, found("1.7.0.240.in-addr.arpa. 60 IN PTR orders.svc.mesh.")},
+			{"2.7.0.240.in-addr.arpa.", dns.TypePTR, found("2.7.0.240.in-addr.arpa. 60 IN PTR orders.svc.mesh.")},
+			{full6("1.7."), dns.TypePTR, found(full6("1.7.") + " 60 IN PTR orders.svc.mesh.")},
+			{full6("2.7."), dns.TypePTR, found(full6("2.7.") + " 60 IN PTR orders.svc.mesh.")},
+			{"1.0.1.10.in-addr.arpa.", dns.TypePTR, next}, // no zone of ours
+			{"7.7.0.240.in-addr.arpa.", dns.TypePTR, found("7.7.0.240.in-addr.arpa. 60 IN PTR abroad.mesh.")},
+			{"10.7.0.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
+			{"7.0.240.in-addr.arpa.", dns.TypePTR, noData("240.in-addr.arpa. " + soa240)},
+
+			{"twin.mesh.", dns.TypeA, found("twin.mesh. 60 IN A 240.0.7.9")},
+			{"twin.west.mesh.", dns.TypeA, found("twin.west.mesh. 60 IN A 240.0.7.9")},
+			{"twin.east.mesh.", dns.TypeA, found("twin.east.mesh. 60 IN A 240.0.7.9")},
+			{"9.7.0.240.in-addr.arpa.", dns.TypePTR, found("9.7.0.240.in-addr.arpa. 60 IN PTR twin.mesh.")},
+			{"guest.mesh.", dns.TypeA, found("guest.mesh. 60 IN A 240.0.0.1")},
+			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, found("1.0.0.240.in-addr.arpa. 60 IN PTR backend.mesh.")},
+		}},
+		{"one mesh", fixture{rows: given, lines: "meshes west"}, cases{
+			{"orders.svc.mesh.", dns.TypeA, noName("mesh. " + soaMesh)},
+			{"2.7.0.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
+			{"twin.mesh.", dns.TypeA, noName("mesh. " + soaMesh)}, // it is east's
+			{"twin.west.mesh.", dns.TypeA, found("twin.west.mesh. 60 IN A 240.0.7.9")},
+			{"9.7.0.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)}, // and so is that
+			{"7.0.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
+		}},
+		{"a zone that covers the second hostname only", fixture{rows: given, zones: "east.mesh"}, cases{
+			{"orders.east.mesh.", dns.TypeA, found("orders.east.mesh. 60 IN A 10.1.0.1", "orders.east.mesh. 60 IN A 240.0.7.1", "orders.east.mesh. 60 IN A 240.0.7.2")},
+			{"1.7.0.240.in-addr.arpa.", dns.TypePTR, found("1.7.0.240.in-addr.arpa. 60 IN PTR orders.east.mesh.")},
+			{"4.7.0.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
+		}},
+	} {
+		t.Run(block.what, func(t *testing.T) {
+			t.Parallel()
+			block.cases.check(t, block.fixture)
+		})
+	}
+}
+
+// check asks a block its questions.
+func (c cases) check(t *testing.T, f fixture) {
+	t.Helper()
+	h, _, _ := f.handler(t)
+	for _, tc := range c {
+		if diff := cmp.Diff(tc.want, ask(t, h, tc.name, tc.qtype)); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", tc.name, dns.TypeToString[tc.qtype], diff)
+		}
 	}
 }

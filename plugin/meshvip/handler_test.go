@@ -2,14 +2,18 @@ package meshvip
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/coredns/coredns/plugin/pkg/dnstest"
 	"github.com/coredns/coredns/plugin/test"
+	"github.com/coredns/coredns/request"
 	"github.com/google/go-cmp/cmp"
 	"github.com/meshvip/coredns-meshvip/names"
+	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/miekg/dns"
 )
 
@@ -64,13 +68,15 @@ func TestTheSerialIsTheTables(t *testing.T) {
 // A later plugin changes the records of a reply in place, and appends others.
 func TestRepliesShareNothing(t *testing.T) {
 	t.Parallel()
-	h, _, _ := fixture{lines: "ns 192.0.2.53"}.handler(t)
+	h, _, _ := fixture{lines: "ns 192.0.2.53", rows: slices.Concat(world, given[:1])}.handler(t)
 	for _, q := range []struct {
 		name  string
 		qtype uint16
 	}{
 		{"backend.mesh.", dns.TypeA},
 		{"backend.mesh.", dns.TypeAAAA},
+		{"orders.svc.mesh.", dns.TypeA},
+		{"orders.svc.mesh.", dns.TypeAAAA},
 		{"1.0.0.240.in-addr.arpa.", dns.TypePTR},
 		{"mesh.", dns.TypeSOA},
 		{"mesh.", dns.TypeNS},
@@ -106,7 +112,7 @@ func TestRepliesShareNothing(t *testing.T) {
 }
 
 func TestAnswersTakeFewAllocations(t *testing.T) {
-	h, _, _ := fixture{}.handler(t)
+	h, _, _ := fixture{rows: slices.Concat(world, given[:2])}.handler(t)
 	w := &discard{}
 	for _, tc := range []struct {
 		name  string
@@ -119,12 +125,64 @@ func TestAnswersTakeFewAllocations(t *testing.T) {
 		{"1.0.0.240.in-addr.arpa.", dns.TypePTR, 2}, // with the target
 		{full6("1."), dns.TypePTR, 2},
 		{"nope.mesh.", dns.TypeA, 1},
+		{"one4.mesh.", dns.TypeA, 1},
+		{"orders.svc.mesh.", dns.TypeA, 8}, // two for each record, and the section
 		{"v4only.mesh.", dns.TypeAAAA, 1},
 	} {
 		q := new(dns.Msg).SetQuestion(tc.name, tc.qtype)
 		ctx := context.Background()
 		if n := testing.AllocsPerRun(200, func() { _, _ = h.ServeDNS(ctx, w, q) }); n > tc.max {
 			t.Errorf("%s %s: %v allocations, at most %v wanted", tc.name, dns.TypeToString[tc.qtype], n, tc.max)
+		}
+	}
+}
+
+// What does not fit is cut from the end, and said to be; over TCP it is whole.
+func TestManyAddressesAreCutToWhatTheClientTakes(t *testing.T) {
+	t.Parallel()
+	var four, six []string
+	for i := range 200 {
+		four = append(four, fmt.Sprintf("10.2.0.%d", i))
+		six = append(six, fmt.Sprintf("2001:db8::%x", i+1))
+	}
+	h, _, _ := fixture{rows: []*vip.Row{told("3:east/many", "many.mesh", strings.Join(slices.Concat(four, six), " "))}}.handler(t)
+	for _, tc := range []struct {
+		qtype uint16
+		all   []string
+	}{{dns.TypeA, four}, {dns.TypeAAAA, six}} {
+		for _, client := range []struct {
+			tcp  bool
+			edns uint16
+			size int // that the client takes
+		}{{size: 512}, {edns: 1232, size: 1232}, {edns: 4096, size: 4096}, {tcp: true, size: 65535}} {
+			q := new(dns.Msg).SetQuestion("many.mesh.", tc.qtype)
+			if client.edns > 0 {
+				q.SetEdns0(client.edns, false)
+			}
+			w := dnstest.NewRecorder(&test.ResponseWriter{TCP: client.tcp})
+			// The server wraps what it hands to plugins in such a writer.
+			if _, err := h.ServeDNS(context.Background(), request.NewScrubWriter(q, w), q); err != nil {
+				t.Fatal(err)
+			}
+			wire, err := w.Msg.Pack()
+			if err != nil || len(wire) > client.size {
+				t.Errorf("%+v: %d octets, %v", client, len(wire), err)
+			}
+			m := new(dns.Msg)
+			if err := m.Unpack(wire); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, rr := range m.Answer {
+				got = append(got, dns.Field(rr, 1))
+			}
+			whole := len(got) == len(tc.all)
+			if m.Truncated == whole || !m.Authoritative || len(got) == 0 || !slices.Equal(got, tc.all[:len(got)]) {
+				t.Errorf("%+v: TC %v, AA %v, %d of %d addresses: %v", client, m.Truncated, m.Authoritative, len(got), len(tc.all), got)
+			}
+			if client.tcp && !whole {
+				t.Errorf("over TCP %d of %d addresses", len(got), len(tc.all))
+			}
 		}
 	}
 }
@@ -141,7 +199,7 @@ func (d *discard) WriteMsg(*dns.Msg) error { d.written++; return nil }
 // answered is packed again, names the question, and gives no address that the
 // table does not have for the name.
 func FuzzServeDNS(f *testing.F) {
-	for _, name := range []string{"backend.mesh.", "Mesh.", ".", "1.0.0.240.in-addr.arpa.", full6("1."), "\\000\\.\\\\.mesh.", "ns.dns.", "in-addr.arpa."} {
+	for _, name := range []string{"backend.mesh.", "Mesh.", ".", "1.0.0.240.in-addr.arpa.", "orders.svc.mesh.", "9.7.0.240.in-addr.arpa.", full6("1."), "\\000\\.\\\\.mesh.", "ns.dns.", "in-addr.arpa."} {
 		for _, qtype := range []uint16{dns.TypeA, dns.TypePTR, dns.TypeANY, dns.TypeAXFR, dns.TypeNS} {
 			wire, err := new(dns.Msg).SetQuestion(name, qtype).Pack()
 			if err != nil {
@@ -150,10 +208,10 @@ func FuzzServeDNS(f *testing.F) {
 			f.Add(wire)
 		}
 	}
-	h, _, _ := fixture{zones: "mesh . 240.0.0.0/8 240.0.0.0/24", lines: "ns 192.0.2.53", pools: []string{"240.0.0.0/9", "fd00:6d76::/50"}}.handler(f)
+	h, _, _ := fixture{zones: "mesh . 240.0.0.0/8 240.0.0.0/24", lines: "ns 192.0.2.53", rows: slices.Concat(world, given[:len(given)-1]), pools: []string{"240.0.0.0/9", "fd00:6d76::/50"}}.handler(f)
 	addrs := make(map[string]bool)
-	for _, r := range world {
-		for _, a := range r.Addrs() {
+	for _, r := range slices.Concat(world, given) {
+		for _, a := range slices.Concat(r.Addrs(), r.Given()) {
 			addrs[a.String()] = true
 		}
 	}
@@ -188,6 +246,10 @@ func FuzzServeDNS(f *testing.F) {
 			switch rr := rr.(type) {
 			case *dns.A:
 				if !addrs[rr.A.String()] {
+					t.Fatalf("nobody has %v", rr)
+				}
+			case *dns.AAAA:
+				if !addrs[rr.AAAA.String()] {
 					t.Fatalf("nobody has %v", rr)
 				}
 			case *dns.PTR:

@@ -1,6 +1,8 @@
 package meshvip
 
 import (
+	"net/netip"
+
 	"github.com/miekg/dns"
 )
 
@@ -72,6 +74,9 @@ func (a *apex) reply(q *dns.Msg, z *zone, n *node, res result, serial uint32) *d
 	}
 	switch qtype := q.Question[0].Qtype; {
 	case qtype == dns.TypeA && n.owner != nil:
+		if addrs := n.owner.Several(true); addrs != nil {
+			return a.several(q, addrs)
+		}
 		m := new(aReply)
 		m.to(q)
 		m.octets, _ = n.owner.A()
@@ -79,6 +84,9 @@ func (a *apex) reply(q *dns.Msg, z *zone, n *node, res result, serial uint32) *d
 		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
 		return &m.Msg
 	case qtype == dns.TypeAAAA && n.owner != nil:
+		if addrs := n.owner.Several(false); addrs != nil {
+			return a.several(q, addrs)
+		}
 		m := new(aaaaReply)
 		m.to(q)
 		m.octets, _ = n.owner.AAAA()
@@ -109,6 +117,23 @@ func (a *apex) reply(q *dns.Msg, z *zone, n *node, res result, serial uint32) *d
 		m.Answer = a.addresses(q.Question[0].Name, qtype)
 		return &m.Msg
 	}
+}
+
+// several returns the message that answers q with addresses of one family, in
+// their order. The server cuts it to what the client can take.
+func (a *apex) several(q *dns.Msg, addrs []netip.Addr) *dns.Msg {
+	m := new(reply)
+	m.to(q)
+	m.Answer = make([]dns.RR, len(addrs))
+	for i, addr := range addrs {
+		hdr := dns.RR_Header{Name: m.question[0].Name, Rrtype: m.question[0].Qtype, Class: dns.ClassINET, Ttl: a.ttl}
+		if addr.Is4() {
+			m.Answer[i] = &dns.A{Hdr: hdr, A: addr.AsSlice()}
+		} else {
+			m.Answer[i] = &dns.AAAA{Hdr: hdr, AAAA: addr.AsSlice()}
+		}
+	}
+	return &m.Msg
 }
 
 // negativeReply returns NXDOMAIN or NODATA with the zone's SOA, whose TTL says
