@@ -160,7 +160,7 @@ func TestARepairThatIsOnlyReportedChangesNothing(t *testing.T) {
 	s.logLine("the table breaks invariants, and is repaired")
 	s.wait("web to have an address of its own", func() bool { return s.addr4("web.mesh") != before["backend.mesh"] })
 	s.unmoved(before.without("web.mesh"))
-	s.resolveAll(append(exampleNames(), "new.mesh")...)
+	s.named(s.resolveAll(append(exampleNames(), "new.mesh")...))
 }
 
 func TestADeathInTheMiddleOfARepairIsGotOver(t *testing.T) {
