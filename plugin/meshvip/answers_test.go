@@ -314,7 +314,11 @@ func TestGivenAddressesAreAnsweredAsTheyStand(t *testing.T) {
 			{"2.7.0.240.in-addr.arpa.", dns.TypePTR, found("2.7.0.240.in-addr.arpa. 60 IN PTR orders.svc.mesh.")},
 			{full6("1.7."), dns.TypePTR, found(full6("1.7.") + " 60 IN PTR orders.svc.mesh.")},
 			{full6("2.7."), dns.TypePTR, found(full6("2.7.") + " 60 IN PTR orders.svc.mesh.")},
-			{"1.0.1.10.in-addr.arpa.", dns.TypePTR, next}, // no zone of ours
+			// In no zone of ours: but for its PTR it is somebody else's.
+			{"1.0.1.10.in-addr.arpa.", dns.TypePTR, found("1.0.1.10.in-addr.arpa. 60 IN PTR orders.svc.mesh.")},
+			{"1.0.1.10.in-addr.arpa.", dns.TypeTXT, next},
+			{"2.0.1.10.in-addr.arpa.", dns.TypePTR, next},
+			{"0.1.10.in-addr.arpa.", dns.TypePTR, next},
 			{"7.7.0.240.in-addr.arpa.", dns.TypePTR, found("7.7.0.240.in-addr.arpa. 60 IN PTR abroad.mesh.")},
 			{"10.7.0.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
 			{"7.0.240.in-addr.arpa.", dns.TypePTR, noData("240.in-addr.arpa. " + soa240)},
@@ -326,7 +330,16 @@ func TestGivenAddressesAreAnsweredAsTheyStand(t *testing.T) {
 			{"guest.mesh.", dns.TypeA, found("guest.mesh. 60 IN A 240.0.0.1")},
 			{"1.0.0.240.in-addr.arpa.", dns.TypePTR, found("1.0.0.240.in-addr.arpa. 60 IN PTR backend.mesh.")},
 		}},
+		{"reverse ranges are listed, and have it", fixture{rows: given, zones: "mesh 240.0.0.0/8 10.1.0.0/16"}, cases{
+			{"1.0.1.10.in-addr.arpa.", dns.TypePTR, found("1.0.1.10.in-addr.arpa. 60 IN PTR orders.svc.mesh.")},
+			{"2.0.1.10.in-addr.arpa.", dns.TypePTR, next},
+			{"1.7.0.240.in-addr.arpa.", dns.TypePTR, found("1.7.0.240.in-addr.arpa. 60 IN PTR orders.svc.mesh.")},
+		}},
+		{"reverse ranges are listed, and lack it", fixture{rows: given, zones: "mesh 240.0.0.0/8"}, cases{
+			{"1.0.1.10.in-addr.arpa.", dns.TypePTR, next},
+		}},
 		{"one mesh", fixture{rows: given, lines: "meshes west"}, cases{
+			{"1.0.1.10.in-addr.arpa.", dns.TypePTR, next},
 			{"orders.svc.mesh.", dns.TypeA, noName("mesh. " + soaMesh)},
 			{"2.7.0.240.in-addr.arpa.", dns.TypePTR, noName("240.in-addr.arpa. " + soa240)},
 			{"twin.mesh.", dns.TypeA, noName("mesh. " + soaMesh)}, // it is east's

@@ -90,6 +90,11 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	name := vip.Fold(q.Name)
 	zones := h.zones()
 	z, rn := zones.match(name)
+	gift := false
+	if z == nil {
+		z = zones.giftOf(h.view, rn, q.Qtype)
+		gift = z != nil
+	}
 	if z == nil {
 		return plugin.NextOrFailure(pluginName, h.Next, ctx, w, r)
 	}
@@ -107,6 +112,9 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	synced, serial := h.table.Synced(), h.table.Serial()
 	n := zones.find(h.view, name, z, rn, h.suffixes)
 	res := n.result(q.Qtype, h.apex.ns)
+	if gift && res != success {
+		return plugin.NextOrFailure(pluginName, h.Next, ctx, w, r)
+	}
 	if res == nxdomain {
 		if h.through(name) {
 			h.count(ctx, z, passed)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/meshvip/coredns-meshvip/names"
 	"github.com/miekg/dns"
 )
 
@@ -43,6 +44,9 @@ type zoneSet struct {
 	pools   []netip.Prefix
 	forward []*zone // the longest name first
 	reverse []*zone // by address, then the larger range first
+	// given are where addresses that Kuma gave are looked for beside: the ranges
+	// that the block lists, or everywhere. They are not zones of ours.
+	given []*zone // in the order of reverse
 	// ns holds the names of the zones' name servers.
 	ns map[string]struct{}
 	// empty holds names that exist only because one of ours lies below them:
@@ -62,8 +66,16 @@ func newZoneSet(forward []string, listed, pools []netip.Prefix) *zoneSet {
 	for _, p := range reverseRanges(listed, pools) {
 		s.reverse = append(s.reverse, newZone(reverseZone(p), p))
 	}
-	for i, z := range s.reverse {
-		z.parent = enclosing(s.reverse[:i], z.prefix)
+	if len(listed) == 0 {
+		listed = []netip.Prefix{netip.PrefixFrom(netip.IPv4Unspecified(), 0), netip.PrefixFrom(netip.IPv6Unspecified(), 0)}
+	}
+	for _, p := range slices.SortedFunc(slices.Values(listed), compareRanges) {
+		s.given = append(s.given, newZone(reverseZone(p), p))
+	}
+	for _, zones := range [][]*zone{s.reverse, s.given} {
+		for i, z := range zones {
+			z.parent = enclosing(zones[:i], z.prefix)
+		}
 	}
 	for _, z := range slices.Concat(s.forward, s.reverse) {
 		s.ns[z.server] = struct{}{}
@@ -115,6 +127,20 @@ func (s *zoneSet) match(name string) (*zone, reverseName) {
 		}
 	}
 	return nil, reverseName{}
+}
+
+// giftOf returns the range that the name of an address lies in which Kuma gave to
+// an entry, outside the pools; nil if it is none. Only its PTR is ours to answer:
+// the zone is somebody else's.
+func (s *zoneSet) giftOf(v *names.View, rn reverseName, qtype uint16) *zone {
+	addr, ok := rn.address()
+	if qtype != dns.TypePTR || !ok {
+		return nil
+	}
+	if r := v.Reverse(addr); r == nil || !slices.Contains(r.Row.Given(), addr) {
+		return nil
+	}
+	return enclosing(s.given, rn.prefix)
 }
 
 // enclosing returns the smallest of the zones that p lies in, or equals.
