@@ -2,7 +2,6 @@ package allocator_test
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"testing"
 	"time"
@@ -75,7 +74,7 @@ func openPool(b *testing.B, pool allocator.Range, n, each int) *allocator.Alloca
 		}
 	}
 	if left := a.Stats().Entries; left != n-n/each {
-		b.Fatal(fmt.Sprintf("%d of %d entries are left", left, n))
+		b.Fatalf("%d of %d entries are left", left, n)
 	}
 	return a
 }
