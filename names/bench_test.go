@@ -145,12 +145,16 @@ func BenchmarkFill(b *testing.B) {
 		b.StopTimer()
 		x = nil
 		changes := benchRows(n)
+		rows := make([]*vip.Row, n)
+		for i, c := range changes {
+			rows[i] = c.New
+		}
 		before := heap()
 		b.StartTimer()
 		x = NewIndex()
 		x.SetZones([]string{"mesh."})
 		x.View(nil)
-		x.Apply(changes)
+		x.Fill(rows)
 		b.StopTimer()
 		bytes = heap() - before
 		runtime.KeepAlive(changes)

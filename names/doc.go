@@ -65,7 +65,7 @@
 // confirmed by a forward lookup when it is asked for.
 //
 // The cost of [Index.Apply] follows the change and not the index.
-// [Index.SetZones], [Index.Conflicts] and the first [Index.View] of a set of
+// [Index.Fill] takes a whole table in a fraction of that. [Index.SetZones], [Index.Conflicts] and the first [Index.View] of a set of
 // meshes scan it.
 //
 // # Caveats

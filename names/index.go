@@ -53,6 +53,11 @@ func (x *Index) Len() int { return int(x.records.Load()) }
 func (x *Index) Apply(changes []Change) []Event {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.change(changes)
+}
+
+// change is Apply of the one writer.
+func (x *Index) change(changes []Change) []Event {
 	d := newDraft(x, x.zones.Load(), len(changes))
 	for _, c := range changes {
 		if c.stays() {

@@ -11,18 +11,9 @@ import (
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// fillBatch is how many rows go into the index at a time at the start.
-const fillBatch = 10_000
-
 // fill brings the whole table into the index, which is empty, and shows it.
 func (r *runtime) fill() {
-	for rows := range slices.Chunk(r.alloc.Snapshot(), fillBatch) {
-		changes := make([]names.Change, len(rows))
-		for i, row := range rows {
-			changes[i].New = row
-		}
-		r.tell(r.index.Apply(changes))
-	}
+	r.tell(r.index.Fill(r.alloc.Snapshot()))
 	r.showPools()
 	s := r.alloc.Stats()
 	// The serial of an empty new table: a secondary must not take it for none.
