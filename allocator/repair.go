@@ -53,7 +53,7 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 		return nil, fmt.Errorf("the store is at revision %d, want %d: %w", state.Meta.Revision, a.t.meta.Revision, ErrConflict)
 	}
 	fixed, steps := mend(state, a.cfg.Layout)
-	a.logSteps(steps)
+	a.logBreaches(steps)
 	was := a.broken // then the table may not be the store's, though that is sound by now
 	a.broken = len(steps) > 0
 	if !there && (len(steps) == 0 && !was || len(steps) > 0 && a.cfg.ReportOnly) {
@@ -72,6 +72,7 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 		fixed.Meta = d.Meta
 	}
 	a.repaired += len(a.tried)
+	a.logSteps(a.tried, true)
 	for _, s := range a.tried {
 		if s.lost {
 			a.whys[seat{s.Key, s.Addr.Is4()}] = Move{Key: s.Key, From: s.Addr, Why: s.What}
@@ -84,19 +85,31 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 	return steps, nil
 }
 
-// logSteps tells what a repair does, or would do.
-func (a *Allocator) logSteps(steps []Step) {
-	if len(steps) == 0 {
-		return
-	}
-	if a.cfg.ReportOnly {
+// logBreaches tells that the table is broken, and of one that is only reported
+// on, what a repair would do.
+func (a *Allocator) logBreaches(steps []Step) {
+	switch {
+	case len(steps) == 0:
+	case a.cfg.ReportOnly:
 		a.cfg.Logger.Error("the table breaks invariants, and is served as it is: let meshvip repair it by taking \"repair report\" out of the Corefile",
 			"steps", len(steps))
-	} else {
+		a.logSteps(steps, false)
+	default:
 		a.cfg.Logger.Error("the table breaks invariants, and is repaired", "steps", len(steps))
 	}
+}
+
+// logSteps tells of each step of a repair, and whether it is done.
+func (a *Allocator) logSteps(steps []Step, done bool) {
 	for _, s := range steps {
-		a.cfg.Logger.Warn("repair", "entry", s.Key.String(), "address", s.Addr, "step", s.What, "done", !a.cfg.ReportOnly)
+		var about []any
+		if s.Key != (vip.Key{}) {
+			about = append(about, "entry", s.Key.String())
+		}
+		if s.Addr.IsValid() {
+			about = append(about, "address", s.Addr)
+		}
+		a.cfg.Logger.Warn("repair", append(about, "step", s.What, "done", done)...)
 	}
 }
 
@@ -115,7 +128,7 @@ func (a *Allocator) take(s State) {
 	if !a.cfg.ReportOnly {
 		return
 	}
-	a.logSteps(steps)
+	a.logBreaches(steps)
 	doubt := func(addr netip.Addr) {
 		a.t.reserved[addr] = struct{}{}
 		a.t.released.forgetOwner(a.t, addr)
