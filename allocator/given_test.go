@@ -171,3 +171,21 @@ func TestOneWhoSitsOnAnAddressThatKumaGivesIsToMove(t *testing.T) {
 	want["a"] = "10.0.0.4"
 	wantTable(t, a, want)
 }
+
+// TestAGiftOfTheAddressThatOneHasIsNoMove, and leaves none to be told of later.
+func TestAGiftOfTheAddressThatOneHasIsNoMove(t *testing.T) {
+	t.Parallel()
+	var told []allocator.Move
+	a := open(t, memstore.New(), nil, allocator.Config{
+		Layout: layout("10.0.0.0/29"), OnCommit: func(c allocator.Commit) { told = append(told, c.Moves...) },
+	})
+	apply(t, a, full(with("m", []vip.Request{meshService("g")})))
+	wantTable(t, a, map[string]string{"g": "10.0.0.1"})
+	for _, given := range [][]string{{"10.0.0.1"}, {"241.0.0.1"}, nil} {
+		apply(t, a, part(with("m", []vip.Request{meshService("g", given...)})))
+	}
+	if len(told) > 0 {
+		t.Errorf("told of %v", told)
+	}
+	wantTable(t, a, map[string]string{"g": "10.0.0.1"})
+}

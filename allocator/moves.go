@@ -208,13 +208,13 @@ func (a *Allocator) moved(d Delta) []Move {
 			if m.To = addrOf(c.New, v4); !m.To.IsValid() && len(c.New.Given()) > 0 {
 				m.To = c.New.Given()[0]
 			}
+			if expected && m.To.IsValid() {
+				delete(a.whys, seat{c.Key, v4})
+			}
 			if !m.From.IsValid() || !m.To.IsValid() || m.From == m.To {
 				continue
 			}
 			m.Key = c.Key
-			if expected {
-				delete(a.whys, seat{c.Key, v4})
-			}
 			a.cfg.Logger.Warn("moved", "entry", m.Key.String(), "from", m.From, "to", m.To, "why", m.Why)
 			moves = append(moves, m)
 		}
