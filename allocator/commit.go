@@ -42,6 +42,9 @@ func (a *Allocator) commit(ctx context.Context, d *Delta, conclude func()) error
 			conclude()
 		}
 		if err != nil {
+			if i > 0 {
+				a.t.findGaps() // what the cursors have passed, and nobody has taken
+			}
 			return fmt.Errorf("committing %d rows after %d of %d: %w", len(parts[i].Rows), progress.done, len(d.Rows), err)
 		}
 		progress.add(len(parts[i].Rows))
