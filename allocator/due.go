@@ -31,9 +31,11 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 		w, stuck := a.t.waiting(v4), 0
 		for key := range w.static {
 			addr := a.t.static(key, a.t.rows[key], v4)
-			if v, _, _ := p.judgeStatic(key, addr); v == waits {
-				soonest(a.t.released.byAddr[addr].At)
+			if v, _, _ := p.judgeStatic(key, addr); v != refused {
 				stuck++
+				if h, known := a.t.released.byAddr[addr]; known {
+					soonest(h.At) // that may be over already
+				}
 			}
 		}
 		if w.len() == stuck {

@@ -15,7 +15,7 @@ import (
 func wantDue(t testing.TB, a *allocator.Allocator, want any) {
 	t.Helper()
 	d, ok := a.Due()
-	if w, is := want.(time.Duration); is && ok && d <= w && d > w-time.Millisecond {
+	if w, is := want.(time.Duration); is && ok && (w-d).Abs() < time.Millisecond {
 		return
 	}
 	if want == "never" && !ok {
@@ -102,6 +102,8 @@ func TestAStaticIsDueWhenItHasCooledDown(t *testing.T) {
 	wantDue(t, a, "never")
 	apply(t, a, part(with("m", []vip.Request{asks("web", "10.0.0.1")})))
 	wantDue(t, a, time.Hour)
+	c.running += 30 * time.Minute
+	wantDue(t, a, 30*time.Minute)
 	elapse(t, a, c, map[string]string{"web": ""}, map[string]string{"web": "10.0.0.1"})
 	wantDue(t, a, "never")
 }
@@ -214,6 +216,29 @@ func TestNothingIsDueAgainAndAgain(t *testing.T) {
 			if store.commits != commits {
 				t.Error("in the end a Tick still writes")
 			}
+		})
+	}
+}
+
+// TestWhatIsOverdueIsDueNow: the moment has passed, and nobody has ticked.
+func TestWhatIsOverdueIsDueNow(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]vip.Request{"any": requests("web")[0], "static": asks("web", "10.0.0.1")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &clock{}
+			a := open(t, memstore.New(), c, allocator.Config{Layout: layout("10.0.0.1/32"), Cooldown: time.Hour, MaxRelease: anyRelease})
+			apply(t, a, full(set("m", "old")))
+			apply(t, a, part(drop("m", "old")))
+			apply(t, a, part(with("m", []vip.Request{r})))
+			tick(t, a)
+			for _, d := range []time.Duration{time.Hour, 30 * time.Minute, 0, 0} {
+				wantDue(t, a, d)
+				c.running += 30 * time.Minute
+			}
+			tick(t, a)
+			wantTable(t, a, map[string]string{"web": "10.0.0.1"})
+			wantDue(t, a, "never")
 		})
 	}
 }

@@ -36,7 +36,8 @@ func (s *scribble) mesh() string { return []string{"m", "n", "o", ""}[s.n(4)] }
 // addr returns an address of the pools, of none, or the zero one.
 func (s *scribble) addr() netip.Addr {
 	return []netip.Addr{
-		{}, ip("10.0.0.1"), ip("10.0.0.2"), ip("10.0.0.3"), ip("10.0.0.0"), ip("10.0.0.9"), ip("10.9.0.1"),
+		{},
+		ip("10.0.0.1"), ip("10.0.0.2"), ip("10.0.0.3"), ip("10.0.0.0"), ip("10.0.0.9"), ip("10.9.0.1"),
 		ip("fd00::"), ip("fd00::1"), ip("fd00::9"), ip("::ffff:10.0.0.1"),
 	}[s.n(11)]
 }

@@ -112,13 +112,13 @@ func stages(t time.Duration, confirmed func(id string) bool) []func(o *oracle) b
 // move makes the moves that are confirmed, and plans what should move then.
 func (o *oracle) move(t time.Duration, confirmed func(id string) bool) bool {
 	now := o.at(t)
-	o.planned = o.moves(now)
+	o.planned, o.looked = o.moves(now), now
 	if o.planned.id == "" || !confirmed(o.planned.id) {
 		return false
 	}
 	it := o.planned
 	o.commit(now, true, func() { o.rows, o.past, o.table = it.after.rows, it.after.past, it.after.table })
-	o.moved, o.planned = it.list, o.moves(o.at(t))
+	o.moved, o.planned, o.looked = it.list, o.moves(o.at(t)), o.at(t)
 	return true
 }
 
@@ -152,9 +152,19 @@ func (o *oracle) commitAsIs(now time.Duration, change func()) bool {
 	return true
 }
 
+// seen returns when the wish of a row for an address of its choice was looked at
+// last: with those who wait, or with the moves.
+func (o *oracle) seen(row *vip.Row, v4 bool) time.Duration {
+	if has(row, v4).IsValid() {
+		return o.looked
+	}
+	return o.served
+}
+
 // due returns when time will do something by itself: somebody who waits can be
-// served, or an entry can be moved to the address of its choice.
-func (o *oracle) due(now time.Duration) (at time.Duration, ok bool) {
+// served, or an entry can be moved to the address of its choice; and could not
+// when they were looked at last.
+func (o *oracle) due() (at time.Duration, ok bool) {
 	soonest := func(r release) {
 		if r.at < o.served && r.at+o.cooldown <= o.served {
 			return // it could have served somebody already: time does nothing for it
@@ -171,7 +181,7 @@ func (o *oracle) due(now time.Duration) (at time.Duration, ok bool) {
 			if len(row.Given()) > 0 || !o.configured(v4) {
 				continue
 			}
-			if want.IsValid() && want != has(row, v4) && o.wish(key, want, now) == later {
+			if want.IsValid() && want != has(row, v4) && o.wish(key, want, o.seen(row, v4)) == later {
 				soonest(o.past[want])
 				continue
 			}

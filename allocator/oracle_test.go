@@ -41,8 +41,9 @@ type oracle struct {
 	// held is what each mesh no longer lists, and keeps.
 	held       map[string]holding
 	incomplete string
-	// served is when everybody who waits was last looked at.
-	served time.Duration
+	// served and looked are when those who wait, and what should move, were looked
+	// at last.
+	served, looked time.Duration
 	// planned is what should move, moved what was moved on the operator's word.
 	planned itinerary
 	moved   []allocator.Move

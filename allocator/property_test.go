@@ -289,7 +289,7 @@ func whither(moves ...[]allocator.Move) (all []string) {
 // told too late, or where there is nothing.
 func (m *machine) dueIsTheOracles(t *rapid.T) {
 	now := m.o.at(m.since())
-	at, wanted := m.o.due(now)
+	at, wanted := m.o.due()
 	d, ok := m.a.Due()
 	if ok != wanted || ok && (d < 0 || d == 0 && at > now || d > max(at-now, 0)) {
 		t.Fatalf("due in %v, %v; want %v, %v", d, ok, at-now, wanted)
