@@ -72,12 +72,12 @@ func (p *plan) needy(v4 bool) []vip.Key {
 		})
 	}
 	var needy []vip.Key
-	for key, e := range p.edits {
+	for _, key := range p.keys() {
+		e := p.edits[key]
 		if _, frozen := p.t.frozen[key]; len(e.row.Listings) > 0 && lacks(e.row, v4) && !frozen {
 			needy = append(needy, key)
 		}
 	}
-	slices.SortFunc(needy, vip.Key.Compare)
 	return needy
 }
 

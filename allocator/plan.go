@@ -19,6 +19,9 @@ type plan struct {
 	cooldown time.Duration
 
 	edits map[vip.Key]*edit
+	// order are the keys of edits; unordered: they have to be sorted.
+	order     []vip.Key
+	unordered bool
 	addrs map[netip.Addr]*AddrChange
 	pools []poolPlan
 	// gives are the addresses that entries of the plan are given by Kuma.
@@ -166,8 +169,18 @@ func (p *plan) edit(key vip.Key) *edit {
 			e.row = &vip.Row{Entry: vip.Entry(key)}
 		}
 		p.edits[key] = e
+		p.order, p.unordered = append(p.order, key), true
 	}
 	return e
+}
+
+// keys returns the keys of the edits in the order of allocation.
+func (p *plan) keys() []vip.Key {
+	if p.unordered {
+		slices.SortFunc(p.order, vip.Key.Compare)
+		p.unordered = false
+	}
+	return p.order
 }
 
 // unlist takes mesh's listing away.
@@ -228,7 +241,7 @@ func (p *plan) release() {
 // pool that is gone is one, for its reverse zone goes with it.
 func (p *plan) delta(unix uint32, synced bool) *Delta {
 	d := &Delta{Base: p.t.meta.Revision, Meta: p.t.meta}
-	for _, key := range slices.SortedFunc(maps.Keys(p.edits), vip.Key.Compare) {
+	for _, key := range p.keys() {
 		e := p.edits[key]
 		c := RowChange{Key: key, Old: e.old, New: e.row}
 		if len(e.row.Listings) == 0 {

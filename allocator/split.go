@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 	"time"
@@ -11,7 +12,10 @@ import (
 // chunkRows is how many rows one transaction changes at most: enough that the
 // sync to disk does not count, few enough that memory and the time in which
 // nothing else is committed stay small.
-const chunkRows = 10_000
+// A mesh's part of the store is rewritten by every transaction that has a row of
+// it, and a first sync in the order of keys has rows of all meshes: with fewer
+// rows it writes several times as much.
+const chunkRows = 50_000
 
 // split cuts a delta into transactions of at most n rows, each of which leaves
 // a sound table. Rows go in the order of their keys, with their addresses; a
@@ -22,10 +26,7 @@ func (d Delta) split(was Meta, n int) []Delta {
 		return []Delta{d}
 	}
 	// Every address changes with the row that takes it or gives it back.
-	byRow := make(map[vip.Key][]AddrChange, len(d.Rows))
-	for _, c := range d.Addrs {
-		byRow[c.New.Owner] = append(byRow[c.New.Owner], c)
-	}
+	byRow := chain(d.Addrs)
 	var parts []Delta
 	for rows := range slices.Chunk(d.Rows, n) {
 		i := len(parts)
@@ -35,7 +36,7 @@ func (d Delta) split(was Meta, n int) []Delta {
 		part.Meta.Clock += time.Duration(i)
 		part.Meta.Synced, part.Meta.Generation = was.Synced, was.Generation
 		for _, r := range rows {
-			for _, c := range byRow[r.Key] {
+			for c := range byRow.of(r.Key) {
 				if c.New.Released {
 					// What a later part releases is reused later, in memory
 					// and after a restart alike.
@@ -56,6 +57,35 @@ func (d Delta) split(was Meta, n int) []Delta {
 	parts[last].Meta.Synced, parts[last].Meta.Generation = d.Meta.Synced, d.Meta.Generation
 	holdCursors(parts, was.Pools)
 	return parts
+}
+
+// chained finds the changes of a row's addresses.
+type chained struct {
+	changes []AddrChange
+	last    map[vip.Key]int32 // by row
+	before  []int32           // that of the same row before this one, or -1
+}
+
+func chain(changes []AddrChange) chained {
+	c := chained{changes: changes, last: make(map[vip.Key]int32, len(changes)), before: make([]int32, len(changes))}
+	for i, change := range changes {
+		c.before[i] = -1
+		if last, ok := c.last[change.New.Owner]; ok {
+			c.before[i] = last
+		}
+		c.last[change.New.Owner] = int32(i)
+	}
+	return c
+}
+
+// of yields the changes of row's addresses, in no order that matters.
+func (c chained) of(row vip.Key) iter.Seq[AddrChange] {
+	return func(yield func(AddrChange) bool) {
+		i, ok := c.last[row]
+		for ok && i >= 0 && yield(c.changes[i]) {
+			i = c.before[i]
+		}
+	}
 }
 
 // holdCursors keeps the cursors of each part at the lowest address that a later

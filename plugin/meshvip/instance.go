@@ -82,15 +82,16 @@ func (i *instance) join() error {
 		o := &owner{instance: i, settings: settings{cfg: g.cfg, options: g.options(i.configs)}}
 		for _, b := range g.blocks {
 			o.forward = append(o.forward, i.configs[b].Block.Forward...)
+			o.meshes = append(o.meshes, i.configs[b].Block.Meshes.Value)
 		}
 		r, err := acquire(g.id, o)
 		if err != nil {
 			return err
 		}
-		for _, b := range g.blocks {
+		for n, b := range g.blocks {
 			block, h := i.configs[b].Block, i.handlers[b]
 			h.configured = g.cfg.Prefixes()
-			h.serve(block, g.cfg.Cooldown.Value, g.suffixes(i.configs), r, r.index, o.view(r, block.Meshes.Value))
+			h.serve(block, g.cfg.Cooldown.Value, g.suffixes(i.configs), r, r.index, o.views[n])
 			if h.blocks != nil {
 				h.blocks.add(h)
 			}

@@ -38,8 +38,9 @@ type shared struct {
 type owner struct {
 	instance *instance
 	settings settings
-	forward  []string // its blocks' forward zones
-	views    []*names.View
+	forward  []string      // its blocks' forward zones
+	meshes   [][]string    // what each of them shows
+	views    []*names.View // in the same order
 }
 
 // hook makes sure that we are told when an instance has started. On SIGUSR1
@@ -87,10 +88,12 @@ func acquire(id string, o *owner) (*runtime, error) {
 	if s := registry.runtimes[id]; s != nil {
 		s.owners = append(s.owners, o)
 		s.setZones()
+		o.look(s.runtime)
 		return s.runtime, nil
 	}
 	s := &shared{runtime: newRuntime(id, o.settings.cfg), owners: []*owner{o}}
 	s.setZones()
+	o.look(s.runtime) // while there is nothing to see: a view scans the index
 	if err := s.open(); err != nil {
 		if reloading() {
 			s.close()
@@ -137,9 +140,9 @@ func release(gone func(*instance) bool) {
 	}
 }
 
-// view returns a view of the runtime's index, which is closed with the owner.
-func (o *owner) view(r *runtime, meshes []string) *names.View {
-	v := r.index.View(meshes)
-	o.views = append(o.views, v)
-	return v
+// look opens the views of the owner's blocks, which are closed with it.
+func (o *owner) look(r *runtime) {
+	for _, meshes := range o.meshes {
+		o.views = append(o.views, r.index.View(meshes))
+	}
 }
