@@ -109,9 +109,14 @@ func (v *View) PTR(addr netip.Addr, zones []string) string {
 	if name, ok := v.known(r, zones); ok {
 		return name
 	}
-	if r.Row.Entry.Kind != vip.Service {
-		return v.absolutePTR(r, addr, zones)
+	if r.Row.Entry.Kind == vip.Service {
+		return v.servicePTR(r, addr, zones)
 	}
+	return v.absolutePTR(r, addr, zones)
+}
+
+// servicePTR is PTR for a service, put together and confirmed.
+func (v *View) servicePTR(r *Record, addr netip.Addr, zones []string) string {
 	for _, zone := range zones {
 		if zone == "." {
 			continue
@@ -131,7 +136,7 @@ func (v *View) PTR(addr netip.Addr, zones []string) string {
 	return ""
 }
 
-// absolutePTR is PTR for what is no service.
+// absolutePTR is PTR for any other entry.
 func (v *View) absolutePTR(r *Record, addr netip.Addr, zones []string) string {
 	if r.Literal != "" && v.confirms(r.Literal, r, addr, zones) {
 		return r.Literal
