@@ -64,7 +64,9 @@ func buildTable(s State) (t *table, agree bool) {
 			}
 		}
 	}
-	agree = len(t.rows) == len(s.Rows)
+	if agree = len(t.rows) == len(s.Rows); agree {
+		t.ordered = s.Rows
+	}
 	for _, h := range s.Addrs {
 		row := t.live[h.Addr]
 		switch {

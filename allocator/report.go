@@ -145,6 +145,9 @@ func (a *Allocator) Rows() []*vip.Row {
 func (a *Allocator) Snapshot() []*vip.Row {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.t.ordered != nil {
+		return slices.Clone(a.t.ordered)
+	}
 	return rowsOf(a.t, a.t.rows)
 }
 

@@ -14,6 +14,9 @@ import (
 type table struct {
 	meta Meta
 	rows map[vip.Key]*vip.Row
+	// ordered are the rows in the order of the store, until the first change:
+	// to go through a million of them in any other takes seconds.
+	ordered []*vip.Row
 	// live are the addresses that the table gave to rows.
 	live map[netip.Addr]*vip.Row
 	// given counts the rows that Kuma gave an address to.
@@ -91,6 +94,12 @@ func (t *table) setPools(pools []Pool, l Layout) {
 	t.waiting6.clear()
 	clear(t.unsettled)
 	clear(t.wanting)
+	if t.ordered != nil { // in the order in which they lie in memory
+		for _, r := range t.ordered {
+			t.place(r.Key(), r)
+		}
+		return
+	}
 	for key, r := range t.rows {
 		t.place(key, r)
 	}
@@ -141,6 +150,7 @@ func (t *table) apply(d Delta) {
 
 // setRow replaces old by row in every index; either may be nil.
 func (t *table) setRow(key vip.Key, old, row *vip.Row) {
+	t.ordered = nil
 	_, frozen := t.frozen[key]
 	if old != nil {
 		for _, a := range old.Addrs() {

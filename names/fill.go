@@ -52,6 +52,7 @@ func (x *Index) fillPlain(rows []*vip.Row) []*vip.Row {
 			f.dispute(r)
 		}
 	}
+	x.relative.reserve(names(rows))
 	stored, counted := make(chan *Record, countAhead), make(chan struct{})
 	go func() {
 		defer close(counted)
@@ -77,6 +78,19 @@ func (x *Index) fillPlain(rows []*vip.Row) []*vip.Row {
 	}
 	x.records.Add(int64(n - len(f.evicted)))
 	return f.left
+}
+
+// names returns how many names services have, at most.
+func names(rows []*vip.Row) int {
+	n := 0
+	for _, r := range rows {
+		if r.Entry.Kind == vip.Service {
+			if n++; strings.IndexByte(r.Entry.Name, '_') >= 0 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // dispute notes what row's absolute names are below the zones.

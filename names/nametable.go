@@ -152,6 +152,20 @@ func insert(buckets []bucket, hashes [][slots]uint64, hash uint64, r *Record) {
 	}
 }
 
+// reserve makes room for n names in an empty table, as growing would.
+func (t *nameTable) reserve(n int) {
+	if t.size > 0 {
+		return // there is no hurry
+	}
+	size := len(*t.buckets.Load())
+	for n > fill*size {
+		size *= 2
+	}
+	b := make([]bucket, size)
+	t.hashes = make([][slots]uint64, size)
+	t.buckets.Store(&b)
+}
+
 // grow doubles the table. Readers go on in the old one, which does not change
 // any more, until the new one is whole.
 func (t *nameTable) grow() {
