@@ -22,8 +22,8 @@ type plan struct {
 	// order are the keys of edits; unordered: they have to be sorted.
 	order     []vip.Key
 	unordered bool
-	addrs map[netip.Addr]*AddrChange
-	pools []poolPlan
+	addrs     map[netip.Addr]*AddrChange
+	pools     []poolPlan
 	// gives are the addresses that entries of the plan are given by Kuma.
 	gives map[netip.Addr]bool
 
