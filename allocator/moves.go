@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -46,52 +47,53 @@ type Moves struct {
 
 // planMoves plans to put every row that can have a right address in its place.
 // It is a pure function of the table, the layout and the clock.
+//
+// Statics move first, or an address that is asked for might be filled up by one
+// who could as well go elsewhere.
 func (p *plan) planMoves() Moves {
 	defer p.stopReuse()
 	causes := make(map[string]struct{})
 	var stuck []Move
-	for _, key := range sortedKeys(p.t.unsettled) {
-		row := p.t.rows[key]
-		for _, addr := range row.Addrs() {
-			why := p.t.misplaced(key, row, addr)
-			if why == "" {
-				continue
-			}
-			cause := why
-			want := p.t.static(key, row, addr.Is4())
-			var was *Holding
-			fresh := false
-			if want.IsValid() && want != addr {
-				var v verdict
-				v, was, p.notes[seat{key, addr.Is4()}] = p.judgeStatic(key, want)
-				cause = fmt.Sprintf("%v to %v", key, want)
-				if v == waits {
-					p.wishAt(want)
-				}
-				if v != had {
-					why = p.t.unfit(key, addr, false)
-					cause, want = why, netip.Addr{}
-				}
-				if v == waits || why == "" {
-					continue // where it is is as good as any, for now
-				}
-			} else {
-				want = netip.Addr{}
-			}
-			if !want.IsValid() {
-				var ok bool
-				if want, was, fresh, ok = p.next(addr.Is4()); !ok {
-					stuck = append(stuck, Move{Key: key, From: addr, Why: why + ", and the pools have no other address"})
+	move := func(key vip.Key, from, to netip.Addr, was *Holding, fresh bool, why, cause string) {
+		e := p.edit(key)
+		p.drop(key, e, from.Is4())
+		p.take(key, e, to, was, fresh)
+		p.moves = append(p.moves, Move{Key: key, From: from, To: to, Why: why})
+		causes[cause] = struct{}{}
+	}
+	keys := sortedKeys(p.t.unsettled)
+	for _, statics := range []bool{true, false} {
+		for _, key := range keys {
+			row := p.t.rows[key]
+			for _, addr := range row.Addrs() {
+				why, want := p.t.misplaced(key, row, addr), p.t.static(key, row, addr.Is4())
+				if e := p.edits[key]; why == "" || e != nil && !e.row.Has(addr) {
 					continue
 				}
+				if want.IsValid() && want != addr {
+					v, was, note := p.judgeStatic(key, want)
+					p.notes[seat{key, addr.Is4()}] = note
+					if v == had {
+						move(key, addr, want, was, false, why, fmt.Sprintf("%v to %v", key, want))
+						continue
+					}
+					if why = p.t.unfit(key, addr, false); v == waits {
+						p.wishAt(want)
+						continue // where it is is as good as any, for now
+					}
+				}
+				if statics || why == "" {
+					continue
+				}
+				if to, was, fresh, ok := p.next(addr.Is4()); ok {
+					move(key, addr, to, was, fresh, why, why)
+				} else {
+					stuck = append(stuck, Move{Key: key, From: addr, Why: why + ", and the pools have no other address"})
+				}
 			}
-			e := p.edit(key)
-			p.drop(key, e, addr.Is4())
-			p.take(key, e, want, was, fresh)
-			p.moves = append(p.moves, Move{Key: key, From: addr, To: want, Why: why})
-			causes[cause] = struct{}{}
 		}
 	}
+	slices.SortStableFunc(p.moves, func(a, b Move) int { return cmp.Or(a.Key.Compare(b.Key), a.From.Compare(b.From)) })
 	m := Moves{List: p.moves, Stuck: stuck}
 	if len(p.moves) > 0 {
 		m.Name = movesName(p.t.meta.Generation, causes)

@@ -318,6 +318,20 @@ func TestALargePlanMovesInParts(t *testing.T) {
 	}
 }
 
+// TestStaticsMoveFirst: who could go anywhere does not take the place that another
+// asks for, though its key is smaller.
+func TestStaticsMoveFirst(t *testing.T) {
+	t.Parallel()
+	cfg := allocator.Config{Layout: layout("10.1.0.0/29"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	a := open(t, memstore.New(), &clock{}, cfg)
+	apply(t, a, full(with("m", []vip.Request{asks("y", "10.0.0.2"), asks("z", "10.0.0.1")}, "a", "b")))
+	cfg.Layout = layout("10.0.0.0/29")
+	configure(t, a, cfg)
+	cfg.Confirm = wantMoves(t, a, "a 10.1.0.1 10.0.0.3", "b 10.1.0.2 10.0.0.4", "y 10.1.0.3 10.0.0.2", "z 10.1.0.4 10.0.0.1")
+	configure(t, a, cfg)
+	wantTable(t, a, map[string]string{"a": "10.0.0.3", "b": "10.0.0.4", "y": "10.0.0.2", "z": "10.0.0.1"})
+}
+
 // TestTwoThatWantEachOthersAddress: by their tags they stay, for neither takes
 // an address from anybody. By the Corefile they are exchanged in steps, each of
 // which is confirmed, and no address goes over without its cooldown.
