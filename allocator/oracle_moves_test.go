@@ -31,23 +31,30 @@ func (o *oracle) moves(now time.Duration) itinerary {
 	c.seeGiven()
 	var it itinerary
 	causes := make(map[string]bool)
-	for _, key := range c.keys() {
-		for _, addr := range c.rows[key].Addrs() {
-			to, cause := c.goal(key, addr, now)
-			if cause == "" {
-				continue
+	for _, statics := range []bool{true, false} { // they come first
+		for _, key := range c.keys() {
+			for _, addr := range o.rows[key].Addrs() {
+				want, to, cause := c.static(key, addr.Is4()), netip.Addr{}, ""
+				if statics && want.IsValid() && want != addr && c.wish(key, want, now) == yes {
+					to, cause = want, fmt.Sprint(key, " wants ", want)
+				} else if !statics && c.rows[key].Has(addr) {
+					to, cause = c.elsewhere(key, addr, now)
+				}
+				m := allocator.Move{Key: key, From: addr, To: to}
+				switch {
+				case cause == "":
+				case !to.IsValid():
+					it.stuck = append(it.stuck, m)
+				default:
+					c.release(key, addr, now)
+					c.give(key, to)
+					it.list = append(it.list, m)
+					causes[cause] = true
+				}
 			}
-			m := allocator.Move{Key: key, From: addr, To: to}
-			if !to.IsValid() {
-				it.stuck = append(it.stuck, m)
-				continue
-			}
-			c.release(key, addr, now)
-			c.give(key, to)
-			it.list = append(it.list, m)
-			causes[cause] = true
 		}
 	}
+	slices.SortFunc(it.list, func(a, b allocator.Move) int { return cmp.Or(a.Key.Compare(b.Key), a.From.Compare(b.From)) })
 	if len(it.list) > 0 {
 		it.id = fmt.Sprint(o.generation, causes)
 	}
@@ -55,17 +62,13 @@ func (o *oracle) moves(now time.Duration) itinerary {
 	return it
 }
 
-// goal returns where the entry of key should be instead of addr, and why; the
-// zero Addr where there is no such place, and no cause where it may stay.
-func (o *oracle) goal(key vip.Key, addr netip.Addr, now time.Duration) (to netip.Addr, cause string) {
+// elsewhere returns where an entry should be that cannot stay at addr, and why
+// not; the zero Addr where there is no such place, and no cause where it may
+// stay, if only because the address of its choice cools down.
+func (o *oracle) elsewhere(key vip.Key, addr netip.Addr, now time.Duration) (to netip.Addr, cause string) {
 	want := o.static(key, addr.Is4())
-	if want.IsValid() && want != addr {
-		switch o.wish(key, want, now) {
-		case yes:
-			return want, fmt.Sprint(key, " wants ", want)
-		case later:
-			return netip.Addr{}, ""
-		}
+	if want.IsValid() && want != addr && o.wish(key, want, now) == later {
+		return netip.Addr{}, ""
 	}
 	if cause = o.outOfPlace(key, addr, want == addr); cause == "" {
 		return netip.Addr{}, ""
@@ -197,4 +200,22 @@ func (o *oracle) due() (at time.Duration, ok bool) {
 		}
 	}
 	return at, ok
+}
+
+// refused counts the static addresses that entries do not have, and would not if
+// all moved that should; perhaps counts those among them of a family without a pool.
+func (o *oracle) refused() (n, perhaps int) {
+	then := o.planned.after
+	for _, v4 := range []bool{true, false} {
+		for _, key := range then.keys() {
+			row, want := then.rows[key], then.static(key, v4)
+			if len(row.Given()) > 0 || !want.IsValid() || want == has(row, v4) || want == has(o.rows[key], v4) {
+				continue
+			}
+			if n++; !o.configured(v4) {
+				perhaps++
+			}
+		}
+	}
+	return n, perhaps
 }

@@ -45,6 +45,7 @@ func (m *machine) check(t *rapid.T) {
 	if m.ticked {
 		m.plannedIsTheOracles(t)
 		m.dueIsTheOracles(t)
+		m.refusedIsTheOracles(t)
 	}
 }
 
@@ -283,6 +284,16 @@ func whither(moves ...[]allocator.Move) (all []string) {
 		all = append(all, fmt.Sprint(m.Key, " ", m.From, " to ", m.To))
 	}
 	return all
+}
+
+// refusedIsTheOracles: those who do not have the address that they are to have
+// are counted, unless their move there is just to be confirmed. Those who ask for
+// one of a family without a pool are told when they ask.
+func (m *machine) refusedIsTheOracles(t *rapid.T) {
+	got := m.a.Stats().Refused
+	if n, perhaps := m.o.refused(); m.looked && (got > n || got < n-perhaps) {
+		t.Fatalf("%d statics are refused, want %d, perhaps without %d", got, n, perhaps)
+	}
 }
 
 // dueIsTheOracles: after a Tick nothing is due at once, and what will be is not

@@ -120,8 +120,8 @@ func (a *Allocator) note(p *plan) {
 		a.notes[s] = why
 	}
 	for s := range a.notes {
-		row := a.t.rows[s.key]
-		if row == nil || p.notes[s] == "" && a.settledStatic(s, row) {
+		row, why := a.t.rows[s.key], p.notes[s]
+		if _, judged := p.notes[s]; row == nil || judged && why == "" || !judged && a.settledStatic(s, row) {
 			delete(a.notes, s)
 		}
 	}
@@ -131,5 +131,5 @@ func (a *Allocator) note(p *plan) {
 // none.
 func (a *Allocator) settledStatic(s seat, row *vip.Row) bool {
 	want := a.t.static(s.key, row, s.v4)
-	return !want.IsValid() || want == addrOf(row, s.v4)
+	return !want.IsValid() || want == addrOf(row, s.v4) || len(row.Given()) > 0
 }

@@ -43,6 +43,9 @@ func TestAStaticIsNeverStolen(t *testing.T) {
 	if m := a.Moves(); len(m.List) != 1 || m.List[0].To != addr("10.0.0.1") {
 		t.Errorf("would move %v", m.List)
 	}
+	if s := a.Stats(); s.Refused != 0 || s.Pending != 1 {
+		t.Errorf("stats %+v", s)
+	}
 }
 
 // TestAStaticThatCoolsDownIsWaitedFor: the entry has no address meanwhile, which
