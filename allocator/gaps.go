@@ -231,6 +231,9 @@ func (t *table) open(i int, addrs []netip.Addr) {
 // again: gaps, where a cursor has passed them, or their last owner's, who may
 // wait for them.
 func (t *table) reopen(addrs []netip.Addr) {
+	if len(addrs) == 0 {
+		return
+	}
 	free := make(map[int][]netip.Addr)
 	slices.SortFunc(addrs, netip.Addr.Compare)
 	for _, a := range slices.Compact(addrs) {

@@ -11,6 +11,7 @@ import (
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/allocator/memstore"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 )
 
 // TestAnExcludedAddressIsNeverGivenOut, not to newcomers of an exhausted pool,
@@ -231,6 +232,50 @@ func TestAFullReserveLeavesThePoolExhausted(t *testing.T) {
 	a := open(t, memstore.New(), nil, allocator.Config{Layout: l})
 	apply(t, a, full(with("m", []vip.Request{asks("s", "10.0.0.6")}, "a", "b", "c")))
 	wantTable(t, a, map[string]string{"a": "10.0.1.1 fd00::ffff:ffff:ffff:ffff", "b": "10.0.1.2", "c": "", "s": "10.0.0.6"})
+}
+
+// TestAHugeRangeThatIsExcludedNoMoreIsGivenOut, from its beginning, in this
+// process as in the next, though the pool's cursor is at the end of the world.
+func TestAHugeRangeThatIsExcludedNoMoreIsGivenOut(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ pool, last string }{
+		{"fd00::/64", "fd00::ffff:ffff:ffff:ffff"},
+		{"::/0", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"},
+		{"fd00::/65", "fd00::7fff:ffff:ffff:ffff"},
+		{"10.0.0.0/8", "10.255.255.254"},
+	} {
+		t.Run(tc.pool, func(t *testing.T) {
+			t.Parallel()
+			store, c := &faulty{Store: memstore.New()}, &clock{}
+			cfg := allocator.Config{Layout: layout(tc.pool), Cooldown: time.Hour, MaxRelease: anyRelease}
+			pool, last := cfg.Layout.Pools[0].Prefix, addr(tc.last)
+			first := pool.Addr()
+			if first.Is4() {
+				first = first.Next()
+			}
+			cfg.Layout.Pools[0].Exclude = []netipx.IPRange{netipx.IPRangeFrom(pool.Addr(), last.Prev())}
+			a := open(t, store, c, cfg)
+			apply(t, a, full(set("m", "a", "b")))
+			want := map[string]string{"a": last.String(), "b": ""}
+			wantTable(t, a, want)
+			// All but one address in the middle, too.
+			middle := first.Next().Next()
+			cfg.Layout.Pools[0].Exclude = []netipx.IPRange{netipx.IPRangeFrom(middle, middle)}
+			configure(t, a, cfg)
+			apply(t, a, part(set("m", "c")))
+			want["b"], want["c"] = first.String(), first.Next().String()
+			wantTable(t, a, want)
+			a = restart(t, a, store, c, cfg)
+			apply(t, a, part(set("m", "d")))
+			want["d"] = middle.Next().String()
+			wantTable(t, a, want)
+			cfg.Layout.Pools[0].Exclude = nil
+			configure(t, a, cfg)
+			apply(t, a, part(set("m", "e", "f")))
+			want["e"], want["f"] = middle.String(), middle.Next().Next().String()
+			wantTable(t, a, want)
+		})
+	}
 }
 
 // TestRangesThatCannotBeAreNamed.
