@@ -88,6 +88,11 @@ func TestWhateverPartOfAChangeFailsLeaksNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 				do(t, tick)
+				// A word that stands also moves who comes for the same reason later.
+				m.cfg.Confirm = ""
+				if err := m.a.Configure(m.cfg); err != nil {
+					t.Fatal(err)
+				}
 			},
 			"restart": func(*rapid.T) { reopen() },
 			"": func(t *rapid.T) {
