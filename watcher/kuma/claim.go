@@ -20,9 +20,13 @@ type Claim struct {
 	Entry     vip.Entry
 	Outbounds []vip.Outbound // sorted by [vip.Outbound.Compare]
 	Terms     *vip.Terms     // nil where it asks for nothing more
+	// Tags are the tags that a VirtualOutbound of the mesh may select the
+	// service by, beside that of the service itself. They are zero where none
+	// may: of hosts, destinations, and what an old-style ingress lists.
+	Tags Tags
 }
 
-// Compare orders claims by mesh, entry key, spelling, outbounds and terms.
+// Compare orders claims by mesh, entry key, spelling, outbounds, terms and tags.
 func (c Claim) Compare(o Claim) int {
 	return cmp.Or(
 		strings.Compare(c.Mesh, o.Mesh),
@@ -30,6 +34,7 @@ func (c Claim) Compare(o Claim) int {
 		strings.Compare(c.Entry.Name, o.Entry.Name),
 		slices.CompareFunc(c.Outbounds, o.Outbounds, vip.Outbound.Compare),
 		CompareTerms(c.Terms, o.Terms),
+		c.Tags.Compare(o.Tags),
 	)
 }
 
@@ -48,7 +53,7 @@ func CompareTerms(t, u *vip.Terms) int {
 // Equal reports whether c and o ask for the same.
 func (c Claim) Equal(o Claim) bool {
 	return c.Mesh == o.Mesh && c.Entry == o.Entry && slices.EqualFunc(c.Outbounds, o.Outbounds, vip.Outbound.Equal) &&
-		c.Terms.Equal(o.Terms)
+		c.Terms.Equal(o.Terms) && c.Tags == o.Tags
 }
 
 // Claims returns what r asks for, sorted by [Claim.Compare], without
@@ -59,18 +64,26 @@ func (r Resource) Claims(zone string) ([]Claim, error) {
 	var claims []Claim
 	switch spec := r.Spec.(type) {
 	case Dataplane:
+		claims = make([]Claim, 0, len(spec.Inbound)+len(spec.Available))
 		for _, in := range spec.Inbound {
 			if in.Port != noServicePort && !in.Ignored {
-				claims = appendService(claims, r.Mesh, in.Service, 0, in.Static)
+				claims = appendService(claims, serviceClaim(r.Mesh, in.Service, 0, in.Static, orNone(in.Tags)))
 			}
 		}
-		claims = appendAvailable(claims, spec.Available)
+		for _, a := range spec.Available {
+			claims = appendService(claims, serviceClaim(a.Mesh, a.Service, 0, netip.Addr{}, Tags{}))
+		}
 	case ZoneIngress:
-		if spec.Zone != "" && spec.Zone != zone {
-			claims = appendAvailable(claims, spec.Available)
+		if spec.Zone == "" || spec.Zone == zone {
+			break
+		}
+		claims = make([]Claim, 0, len(spec.Available))
+		for _, a := range spec.Available {
+			claims = appendService(claims, serviceClaim(a.Mesh, a.Service, 0, netip.Addr{}, orNone(a.Tags)))
 		}
 	case ExternalService:
-		claims = appendService(claims, r.Mesh, spec.Service, spec.Port, spec.Static)
+		// As in Kuma, no policy sees its other tags.
+		claims = appendService(claims, serviceClaim(r.Mesh, spec.Service, spec.Port, spec.Static, noTags))
 		if _, err := netip.ParseAddr(spec.Host); err != nil && !spec.DisableHostDNSEntry {
 			claims = append(claims, hostClaim(r.ID, spec))
 		}
@@ -95,24 +108,26 @@ func (r Resource) Remark() string {
 	return ""
 }
 
-func appendAvailable(claims []Claim, available []AvailableService) []Claim {
-	for _, a := range available {
-		claims = appendService(claims, a.Mesh, a.Service, 0, netip.Addr{})
+// orNone returns t, the empty set where it is none at all.
+func orNone(t Tags) Tags {
+	if t.IsZero() {
+		return noTags
 	}
-	return claims
+	return t
 }
 
-// appendService adds the entry of a service tag, nothing where it is empty.
-// static is the address that it asks for, if any.
-func appendService(claims []Claim, mesh, service string, port uint16, static netip.Addr) []Claim {
-	if service == "" {
+// appendService adds the claim of a service, nothing where it has no name.
+func appendService(claims []Claim, c Claim) []Claim {
+	if c.Entry.Name == "" {
 		return claims
 	}
-	var terms *vip.Terms
-	if static.IsValid() {
-		terms = &vip.Terms{Static: []netip.Addr{static}}
-	}
-	return append(claims, Claim{
+	return append(claims, c)
+}
+
+// serviceClaim is the claim of a service tag. static is the address that it asks
+// for, if any.
+func serviceClaim(mesh, service string, port uint16, static netip.Addr, tags Tags) Claim {
+	c := Claim{
 		Mesh:  mesh,
 		Entry: vip.Entry{Kind: vip.Service, Name: service},
 		Outbounds: []vip.Outbound{{
@@ -120,8 +135,12 @@ func appendService(claims []Claim, mesh, service string, port uint16, static net
 			Tags:   []vip.Tag{{Key: vip.ServiceTag, Value: service}},
 			Origin: vip.OriginService,
 		}},
-		Terms: terms,
-	})
+		Tags: tags,
+	}
+	if static.IsValid() {
+		c.Terms = &vip.Terms{Static: []netip.Addr{static}}
+	}
+	return c
 }
 
 func hostClaim(id ID, spec ExternalService) Claim {

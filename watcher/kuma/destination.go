@@ -30,7 +30,7 @@ func isDestination(typ string) bool {
 // destination reads a resource of the newer model. Both forms have spec and
 // status at the top. Whether it is available (spec.state) does not matter: its
 // names and addresses are its own either way.
-func destination(typ string, o object) (Spec, error) {
+func destination(typ string, o object, meta metadata) (Spec, error) {
 	spec, ok, err := o.object("spec")
 	if err == nil && !ok {
 		err = errNoSpec
@@ -53,7 +53,28 @@ func destination(typ string, o object) (Spec, error) {
 	if d.Given, err = statusVIPs(d.Kind, status); err != nil {
 		return nil, err
 	}
+	if !decided(status) {
+		d.Undecided = &Undecided{
+			Labels:      meta.labels(),
+			Created:     meta.created(),
+			Environment: meta.env,
+			Name:        meta.name,
+			Namespace:   meta.namespace,
+		}
+	}
 	return d, nil
+}
+
+// decided reports whether a control plane has decided on the names of a
+// destination. It writes which of its generators it has asked, also where none
+// gave a name; a status without either has only its addresses from it, so far.
+func decided(status object) bool {
+	for _, key := range []string{"addresses", "hostnameGenerators"} {
+		if list, ok := status.m[key].([]any); ok && len(list) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // destinationPorts returns the ports of spec. One that is none is a fault.

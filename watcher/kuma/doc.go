@@ -13,11 +13,59 @@
 // The tag [vip.StaticTag] beside a service tag, in an inbound of a Dataplane or
 // in an ExternalService, asks for an address for that service, one a tag. It
 // asks for nothing in what a ZoneIngress lists: another zone has its own
-// addresses. It selects no destination and is not among the tags of an outbound.
+// addresses. It selects no destination and is not among the tags of an outbound,
+// no policy selects by it, and no template sees it.
 //
-// Of a MeshService, MeshExternalService or MeshMultiZoneService ([Destination])
-// the ports are read, and what Kuma wrote into its status: hostnames and
-// addresses. One without a status has a VIP that no name leads to.
+// # What a resource gives
+//
+// What a resource asks for on its own are its claims ([Resource.Claims]). What
+// counts only together with others is its part ([Resource.Part]), and package
+// watcher joins the parts:
+//
+//   - A [VirtualOutbound] gives names, each with a port, to the services of its
+//     mesh that it selects by their tags ([Claim].Tags): those of Dataplane
+//     inbounds, of what a ZoneIngress lists in that mesh, and of ExternalServices,
+//     of which, as in Kuma, no tag but the service is seen. It does not select
+//     what an old-style ingress lists.
+//   - A MeshGateway gives its crossMesh listeners a name in every mesh ([CrossMesh]).
+//   - Of a MeshService, MeshExternalService or MeshMultiZoneService ([Destination])
+//     the ports are read, and what Kuma wrote into its status: hostnames and
+//     addresses. On the names of one whose status has none, and no word of
+//     generators either, nobody has decided ([Unnamed]).
+//   - A [HostnameGenerator] names these. Labels that Kuma puts on a resource when
+//     it is applied, and templates and selectors rely on (kuma.io/mesh, /zone,
+//     /origin, /env, /display-name), count as there where a document lacks them.
+//
+// Kuma breaks ties by the time at which a resource was made. Answers of its API
+// and "kubectl get" tell that; files that somebody wrote do not, and as in Kuma a
+// resource without it counts as the oldest. Among VirtualOutbounds the youngest
+// comes first, among generators and destinations the oldest; without times, names
+// decide.
+//
+// # Templates
+//
+// The templates of policies are Go's text/template, as in Kuma, on input that
+// anybody may write. What they can do is bounded: "range", "define", "block" and
+// "template" are refused when the policy is read, so that a template runs each of
+// its nodes once at most; its text, what goes into it and what comes out of it
+// have a greatest length, and so has what print, printf and the like make within.
+//
+// # Versions
+//
+// Which feed was read from which Kuma, and checked against what that one answers:
+//
+//	Mesh, Dataplane, ZoneIngress, ExternalService    test data of Kuma's repository; a control plane
+//	VirtualOutbound                                  built from its source of 20 July 2026
+//	MeshService, MeshExternalService,
+//	HostnameGenerator                                the same control plane
+//	MeshMultiZoneService                             the same control plane, whose listing of them is empty,
+//	                                                 and Kuma's published code
+//	old-style ingress Dataplane, MeshGateway         Kuma's published code
+//
+// From 2.7 on, what a version knows of these kinds has these forms. Kuma's main
+// branch dropped MeshGateway, VirtualOutbound and ExternalService in July 2026, and
+// the tags of inbounds in August 2026: a Dataplane written for it lists no service
+// here.
 //
 // # What goes wrong, and how far
 //
@@ -32,10 +80,11 @@
 //     [Invalid] with as much of its identity as could be read, and its
 //     siblings count. The identity matters to the caller: a resource that is
 //     set aside has not been deleted.
-//   - A value is wrong that the resource can do without: a VIP tag, a hostname,
-//     address or port of a destination. It is passed over and told
-//     ([Resource.Faults]), and all else of the resource counts: nobody loses a
-//     name because of it.
+//   - A value is wrong that the resource can do without: a VIP tag or another tag
+//     of an inbound, a hostname, address or port of a destination, a listener of a
+//     gateway, a label, a time. It is passed over and told ([Resource.Faults]),
+//     and all else of the resource counts: nobody loses a name because of it. A
+//     selector is no such value: without it a policy would select more.
 //
 // # Caveats
 //

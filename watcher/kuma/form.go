@@ -18,7 +18,7 @@ const maxName = 512
 // known reports whether typ is a type that this package reads.
 func known(typ string) bool {
 	switch typ {
-	case TypeMesh, TypeDataplane, TypeZoneIngress, TypeExternalService:
+	case TypeMesh, TypeDataplane, TypeZoneIngress, TypeExternalService, TypeVirtualOutbound, TypeMeshGateway, TypeHostnameGenerator:
 		return true
 	}
 	return isDestination(typ)
@@ -26,8 +26,16 @@ func known(typ string) bool {
 
 // inMesh reports whether resources of type typ belong to a mesh.
 func inMesh(typ string) bool {
-	return typ == TypeDataplane || typ == TypeExternalService || isDestination(typ)
+	switch typ {
+	case TypeDataplane, TypeExternalService, TypeVirtualOutbound, TypeMeshGateway:
+		return true
+	}
+	return isDestination(typ)
 }
+
+// isNewer reports whether resources of type typ have the form of Kuma's newer
+// kinds: spec and status at the top, also in the Universal form.
+func isNewer(typ string) bool { return typ == TypeHostnameGenerator || isDestination(typ) }
 
 // universal reads a document of the Universal form: the fields of the
 // resource stand beside type, mesh and name, in the newer kinds below spec and
@@ -42,11 +50,8 @@ func universal(o object, typ string) (ID, Spec, error) {
 	if err != nil {
 		return id, nil, err
 	}
-	if isDestination(typ) {
-		spec, err := destination(typ, o)
-		return id, spec, err
-	}
-	spec, err := readSpec(typ, o)
+	meta := metadata{object: o, timeKey: "creationTime", env: "universal", name: name}
+	spec, err := readSpec(id, o, meta)
 	return id, spec, err
 }
 
@@ -60,15 +65,18 @@ func kubernetes(o object, kind string) (ID, Spec, error) {
 	if err != nil {
 		return ID{Type: kind}, nil, err
 	}
-	name, nameErr := meta.text("name")
-	if namespace, err := meta.text("namespace"); err != nil {
-		nameErr = errors.Join(nameErr, err)
-	} else if name != "" && namespace != "" {
-		name += "." + namespace
+	m := metadata{object: meta, timeKey: "creationTimestamp", env: "kubernetes"}
+	var nameErr, spaceErr error
+	m.name, nameErr = meta.text("name")
+	m.namespace, spaceErr = meta.text("namespace")
+	nameErr = errors.Join(nameErr, spaceErr)
+	name := m.name
+	if name != "" && m.namespace != "" {
+		name += "." + m.namespace
 	}
 	var mesh string
 	var meshErr error
-	if !isDestination(kind) {
+	if !isNewer(kind) {
 		mesh, meshErr = o.text("mesh")
 	}
 	if mesh == "" && meshErr == nil {
@@ -78,8 +86,8 @@ func kubernetes(o object, kind string) (ID, Spec, error) {
 	if err != nil {
 		return id, nil, err
 	}
-	if isDestination(kind) {
-		spec, err := destination(kind, o)
+	if isNewer(kind) {
+		spec, err := readSpec(id, o, m)
 		return id, spec, err
 	}
 	spec, ok, err := o.object("spec")
@@ -89,7 +97,7 @@ func kubernetes(o object, kind string) (ID, Spec, error) {
 	if !ok && kind != TypeMesh {
 		return id, nil, errNoSpec
 	}
-	s, err := readSpec(kind, spec)
+	s, err := readSpec(id, spec, m)
 	return id, s, err
 }
 

@@ -18,6 +18,10 @@ func FuzzDecode(f *testing.F) {
 		"type: MeshService\nmesh: m\nname: a\nspec: {ports: [{port: 80}, {port: 0}]}\nstatus: {addresses: [{hostname: A.b}, {hostname: a.b.}, {hostname: '*'}], vips: [{ip: 241.0.0.1}, {ip: fe80::1%x}, {}]}",
 		"apiVersion: kuma.io/v1alpha1\nkind: MeshExternalService\nmetadata: {name: a, namespace: b, labels: {kuma.io/mesh: m}}\nspec: {match: {port: 1}}\nstatus: {vip: {ip: 242.0.0.1}, addresses: [{hostname: a}]}",
 		`{"items":[{"type":"MeshMultiZoneService","name":"a","spec":{},"status":{"vips":[{"ip":"243.0.0.1"},{"ip":"FD00::1"},{"ip":"fd00::1"}]}}]}`,
+		policyYAML("{match: {kuma.io/service: '*'}}, {match: {version: v1}}", goodConf),
+		gatewayYAML("{crossMesh: true, port: 80, hostname: a.b, tags: {a: b}}, {crossMesh: true, port: 81}"),
+		"apiVersion: kuma.io/v1alpha1\nkind: HostnameGenerator\nmetadata: {name: g, creationTimestamp: '2026-01-01T00:00:00Z', labels: {kuma.io/origin: zone}}\nspec: {selector: {meshService: {matchLabels: {a: b}}}, template: '{{ label \"a\" }}.b'}",
+		`{"type":"MeshService","name":"a","labels":{"a":"b"},"creationTime":"2026-01-01T00:00:00Z","spec":{},"status":{"hostnameGenerators":[{}]}}`,
 		bomb(9), "\xef\xbb\xbf# c\r\n---\r\n", "%YAML 1.1\n---\na: *b", "? [a]\n: b", "{a: 1} x", "<<: 3", "a: !!binary gIGC",
 	} {
 		f.Add([]byte(s))
@@ -42,12 +46,16 @@ func FuzzDecode(f *testing.F) {
 					t.Fatalf("faults of %+v", r)
 				}
 			}
+			checkPart(t, r)
 			claims, err := r.Claims("default")
 			if err != nil {
 				continue
 			}
 			for _, c := range claims {
 				checkTerms(t, c)
+				if tags := c.Tags.All(); !c.Tags.IsZero() && (c.Entry.Kind != vip.Service || kuma.NewTags(tags) != c.Tags) {
+					t.Fatalf("%+v has the tags %v", c, tags)
+				}
 				if c.Entry.Mesh != "" && c.Entry.Mesh != c.Mesh {
 					t.Fatalf("%+v is asked for in %s", c.Entry, c.Mesh)
 				}
@@ -67,6 +75,37 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkPart fails if what counts together with others is not as it should be.
+func checkPart(t *testing.T, r kuma.Resource) {
+	t.Helper()
+	part, faults := r.Part(kuma.Home{Zone: "default", Domain: "mesh"})
+	if part == nil {
+		return
+	}
+	if !part.Same(part) || len(faults) > 0 && r.Type != kuma.TypeMeshGateway {
+		t.Fatalf("%+v: %v", r, faults)
+	}
+	switch part := part.(type) {
+	case *kuma.CrossMesh:
+		for _, l := range part.Listeners {
+			if checkName(t, l.Host); l.Outbound.Port == 0 || !strings.HasPrefix(l.Outbound.Origin, kuma.OriginMeshGateway) {
+				t.Fatalf("%+v has the listener %+v", r, l)
+			}
+		}
+	case *kuma.Unnamed:
+		if part.Kind.String() != r.Type {
+			t.Fatalf("%+v is a %v", r, part.Kind)
+		}
+	case *kuma.VirtualOutbound:
+		if len(part.Selectors) == 0 || len(part.Parameters) == 0 {
+			t.Fatalf("%+v selects nothing", r)
+		}
+		if host, _, err := part.Outbound(r.Name, []vip.Tag{{Key: vip.ServiceTag, Value: "a"}}); err == nil {
+			checkName(t, host)
+		}
+	}
 }
 
 // checkTerms fails if terms are not as [vip.Terms] says.

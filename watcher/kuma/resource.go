@@ -15,7 +15,10 @@ const (
 	TypeDataplane       = "Dataplane"
 	TypeZoneIngress     = "ZoneIngress"
 	TypeExternalService = "ExternalService"
+	TypeVirtualOutbound = "VirtualOutbound"
+	TypeMeshGateway     = "MeshGateway"
 
+	TypeHostnameGenerator    = "HostnameGenerator"
 	TypeMeshService          = "MeshService"
 	TypeMeshExternalService  = "MeshExternalService"
 	TypeMeshMultiZoneService = "MeshMultiZoneService"
@@ -24,7 +27,8 @@ const (
 // ID is what identifies a resource. It is usable as a map key.
 type ID struct {
 	Type string
-	// Mesh is empty for types that belong to no mesh: Mesh and ZoneIngress.
+	// Mesh is empty for types that belong to no mesh: Mesh, ZoneIngress and
+	// HostnameGenerator.
 	Mesh string
 	Name string
 }
@@ -59,8 +63,9 @@ type Resource struct {
 	ID
 	// Line is where the resource's document begins, from 1.
 	Line int
-	// Spec is a [Mesh], [Dataplane], [ZoneIngress], [ExternalService] or
-	// [Destination].
+	// Spec is a [Mesh], [Dataplane], [ZoneIngress], [ExternalService],
+	// [MeshGateway] or [Destination], or a pointer to a [VirtualOutbound] or a
+	// [HostnameGenerator].
 	Spec Spec
 	// Faults are values that are passed over, while all else of the resource
 	// counts. Each error names the field, the value and the remedy. There are
@@ -98,6 +103,8 @@ type Inbound struct {
 	Port    uint16
 	Ignored bool   // its state is Ignored
 	Service string // its service tag, may be empty
+	// Tags are its other tags, but for its VIP tag; zero where it has none.
+	Tags Tags
 	// Static is the address that its VIP tag asks for; the zero Addr where
 	// there is none, or none that is good.
 	Static netip.Addr
@@ -110,7 +117,10 @@ type ZoneIngress struct {
 }
 
 // AvailableService is a service of one mesh that is reached through an ingress.
-type AvailableService struct{ Mesh, Service string }
+type AvailableService struct {
+	Mesh, Service string
+	Tags          Tags // the others, but for a VIP tag; zero where there are none
+}
 
 // ExternalService is a service outside the mesh.
 type ExternalService struct {
@@ -131,14 +141,20 @@ type Destination struct {
 	Kind  vip.Kind // that of its entry
 	Ports []uint16 // sorted, none twice
 	// Hostnames are in the order of the status, none twice, whatever the case,
-	// without a final dot. Nothing answers to a destination that has none.
+	// without a final dot.
 	Hostnames []string
+	// Undecided is nil where Kuma has decided on the names. Otherwise generators
+	// do. Nothing answers to a destination that has no name from either.
+	Undecided *Undecided
 	// Given are the addresses that it has from Kuma, sorted, none twice.
 	Given []netip.Addr
 }
 
-func (Mesh) isSpec()            {}
-func (Dataplane) isSpec()       {}
-func (ZoneIngress) isSpec()     {}
-func (ExternalService) isSpec() {}
-func (Destination) isSpec()     {}
+func (Mesh) isSpec()               {}
+func (Dataplane) isSpec()          {}
+func (ZoneIngress) isSpec()        {}
+func (ExternalService) isSpec()    {}
+func (*VirtualOutbound) isSpec()   {}
+func (MeshGateway) isSpec()        {}
+func (*HostnameGenerator) isSpec() {}
+func (Destination) isSpec()        {}

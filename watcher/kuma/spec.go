@@ -10,9 +10,10 @@ import (
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// readSpec reads the fields of a resource of a known type.
-func readSpec(typ string, o object) (Spec, error) {
-	switch typ {
+// readSpec reads the fields of a resource of a known type. o is the mapping that
+// has them.
+func readSpec(id ID, o object, meta metadata) (Spec, error) {
+	switch id.Type {
 	case TypeMesh:
 		return Mesh{}, nil
 	case TypeDataplane:
@@ -21,8 +22,16 @@ func readSpec(typ string, o object) (Spec, error) {
 		return zoneIngress(o)
 	case TypeExternalService:
 		return externalService(o)
+	case TypeVirtualOutbound:
+		return virtualOutbound(o, meta)
+	case TypeMeshGateway:
+		return meshGateway(o, id.Mesh)
+	case TypeHostnameGenerator:
+		return hostnameGenerator(o, meta)
+	case TypeMeshService, TypeMeshExternalService, TypeMeshMultiZoneService:
+		return destination(id.Type, o, meta)
 	}
-	return nil, fmt.Errorf("type %q is not read", typ)
+	return nil, fmt.Errorf("type %q is not read", id.Type)
 }
 
 func dataplane(o object) (Spec, error) {
@@ -70,7 +79,7 @@ func inbound(o object) (Inbound, error) {
 	if err != nil {
 		return Inbound{}, err
 	}
-	in := Inbound{Port: port, Ignored: state == "Ignored", Service: service, Static: staticTag(o)}
+	in := Inbound{Port: port, Ignored: state == "Ignored", Service: service, Tags: tagsBeside(o), Static: staticTag(o)}
 	if in.Static.IsValid() && service == "" && port != noServicePort {
 		o.fault("tags."+vip.StaticTag, fmt.Errorf("%v is asked for, but there is no %s beside it to have it: add that tag, or remove this one", in.Static, vip.ServiceTag))
 	}
@@ -130,7 +139,7 @@ func availableServices(o object) ([]AvailableService, error) {
 		if err != nil {
 			return nil, err
 		}
-		available[i] = AvailableService{mesh, service}
+		available[i] = AvailableService{mesh, service, tagsBeside(item)}
 	}
 	return available, nil
 }
