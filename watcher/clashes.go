@@ -10,11 +10,13 @@ import (
 )
 
 // Problems returns the clashes between resources: what is declared twice, what
-// waits for its mesh, which hosts two ExternalServices claim, and which entries
-// are to have two addresses of a family. They are sorted. The cost follows the
-// number of clashes and of the resources that have a part in them.
+// waits for its mesh, which names two resources claim, which entries are to have
+// two addresses of a family, and what policies could not give. They are sorted.
+// The cost follows the number of clashes and of the resources that have a part in
+// them.
 func (d *Desired) Problems() []Problem {
-	var ps []Problem
+	d.settle()
+	ps := d.policyProblems()
 	for id := range d.repeated {
 		ds := d.declarations[id]
 		for _, x := range ds[1:] {
@@ -30,7 +32,11 @@ func (d *Desired) Problems() []Problem {
 	for name := range d.clashing {
 		m := d.meshes[name]
 		for key := range m.clashing {
-			ps = append(ps, d.hostClashes(m, key)...)
+			if key.Kind == vip.FQDN {
+				ps = append(ps, d.fqdnClashes(m, key)...)
+			} else {
+				ps = append(ps, d.hostClashes(m, key)...)
+			}
 			ps = append(ps, d.staticClashes(m, key)...)
 		}
 	}
@@ -55,6 +61,30 @@ func (d *Desired) hostClashes(m *mesh, key vip.Key) []Problem {
 			id, key.Name, o.value.Port, winner)})
 	}
 	return ps
+}
+
+// fqdnClashes reports the ports of a name that a gateway has in every mesh but
+// this one, where a VirtualOutbound gives them to a service.
+func (d *Desired) fqdnClashes(m *mesh, key vip.Key) []Problem {
+	var ps []Problem
+	s := m.slots[key]
+	for i, o := range s.outbounds {
+		if !s.loses(key, i) {
+			continue
+		}
+		id := gatewayOf(o.value)
+		winner := strings.TrimPrefix(s.outbounds[i+1].value.Origin, kuma.OriginVirtualOutbound)
+		ps = append(ps, Problem{d.where(m, id), fmt.Sprintf(
+			"in mesh %q, %s does not have its name %q and port %d: VirtualOutbound %q gives them to a service there, which comes first: change one of the two",
+			m.name, id, key.Name, o.value.Port, winner)})
+	}
+	return ps
+}
+
+// gatewayOf returns the gateway that gave an outbound.
+func gatewayOf(o vip.Outbound) kuma.ID {
+	mesh, name, _ := strings.Cut(strings.TrimPrefix(o.Origin, kuma.OriginMeshGateway), ":")
+	return kuma.ID{Type: kuma.TypeMeshGateway, Mesh: mesh, Name: name[:max(0, strings.LastIndexByte(name, ':'))]}
 }
 
 // staticClashes reports the static addresses of an entry that do not count. Any

@@ -8,20 +8,6 @@ import (
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
 
-// Resource is one resource as a place declares it.
-type Resource struct {
-	kuma.ID
-	// Where is the resource's place for messages, such as "web.yaml:12".
-	Where string
-	// Claims are what it asks for, sorted, without repetition.
-	Claims []kuma.Claim
-}
-
-// Equal reports whether r and o are the same resource and ask for the same.
-func (r *Resource) Equal(o *Resource) bool {
-	return r.ID == o.ID && slices.EqualFunc(r.Claims, o.Claims, kuma.Claim.Equal)
-}
-
 // declaration is a place's word for a resource.
 type declaration struct {
 	place    string
@@ -39,7 +25,16 @@ type Desired struct {
 	meshes       map[string]*mesh
 	touched      map[string]struct{} // meshes touched since the last batch
 	waiting      map[string]struct{} // undeclared meshes that somebody names
-	clashing     map[string]struct{} // meshes with clashing hosts or static addresses
+	clashing     map[string]struct{} // meshes with clashing names or static addresses
+
+	// enrolled says that meshes know their members, as they do from the first
+	// policy on that has to know them.
+	enrolled   bool
+	gateways   *gateways
+	generators map[string]*generator // by the resource's name
+	named      map[string]struct{}   // meshes with destinations that generators name
+	unsettled  map[string]struct{}   // meshes in which policies may give something else
+	troubled   map[string]struct{}   // meshes with policies that do not have their way
 }
 
 // NewDesired returns the state in which nobody asks for anything.
@@ -52,6 +47,11 @@ func NewDesired() *Desired {
 		touched:      make(map[string]struct{}),
 		waiting:      make(map[string]struct{}),
 		clashing:     make(map[string]struct{}),
+		gateways:     newGateways(),
+		generators:   make(map[string]*generator),
+		named:        make(map[string]struct{}),
+		unsettled:    make(map[string]struct{}),
+		troubled:     make(map[string]struct{}),
 	}
 	d.mesh(vip.DefaultMesh)
 	return d
@@ -89,8 +89,15 @@ func (d *Desired) Put(place string, resources []Resource) {
 		ids = append(ids, id)
 	}
 	slices.SortFunc(ids, kuma.ID.Compare)
+	var entering []*Resource
 	for _, id := range ids {
-		d.replace(before[id], d.active(id))
+		if after := d.active(id); d.replace(before[id], after) && after != nil && after.Part != nil {
+			entering = append(entering, after)
+		}
+	}
+	// A part may look at the claims of all resources, so these come first.
+	for _, r := range entering {
+		d.enter(r)
 	}
 }
 
@@ -126,11 +133,15 @@ func (d *Desired) setDeclarations(id kuma.ID, ds []declaration) {
 	mark(d.repeated, id, len(ds) > 1)
 }
 
-// replace lets after count instead of before; each may be nil, and both are
-// the same resource otherwise.
-func (d *Desired) replace(before, after *Resource) {
+// replace lets the claims of after count instead of those of before, takes back
+// before's part, and reports whether the two differ. Each may be nil, and both
+// are the same resource otherwise.
+func (d *Desired) replace(before, after *Resource) bool {
+	if d.enrolled {
+		d.enroll(before, after)
+	}
 	if before != nil && after != nil && before.Equal(after) {
-		return
+		return false
 	}
 	if after != nil {
 		if after.Type == kuma.TypeMesh {
@@ -138,25 +149,46 @@ func (d *Desired) replace(before, after *Resource) {
 		}
 		for _, c := range after.Claims {
 			m := d.mesh(c.Mesh)
-			m.add(after, c)
-			d.touch(m)
+			m.add(after.ID, after.Where, c)
+			d.told(m, m.joins(after.ID, c))
 		}
 	}
 	if before != nil {
 		for _, c := range before.Claims {
 			m := d.mesh(c.Mesh)
-			m.sub(before, c)
-			d.touch(m)
+			m.sub(before.ID, c)
+			d.told(m, m.parts(before.ID, c))
+		}
+		if before.Part != nil {
+			d.leave(before)
 		}
 		if after == nil && before.Type == kuma.TypeMesh {
 			d.setDeclared(before.Name, false)
 		}
 	}
+	return true
+}
+
+// told notes that a mesh was told of a claim, and whether that may change what
+// policies give there.
+func (d *Desired) told(m *mesh, unsettles bool) {
+	if unsettles {
+		d.unsettle(m)
+	} else {
+		d.touch(m)
+	}
 }
 
 func (d *Desired) setDeclared(name string, declared bool) {
 	m := d.mesh(name)
+	existed := m.exists()
 	m.declared = declared
+	switch {
+	case m.exists() && !existed:
+		d.begin(m)
+	case existed && !m.exists():
+		d.end(m)
+	}
 	d.touch(m)
 }
 
@@ -173,6 +205,7 @@ func (d *Desired) touch(m *mesh) {
 	d.touched[m.name] = struct{}{}
 	mark(d.waiting, m.name, m.waiting())
 	mark(d.clashing, m.name, m.exists() && len(m.clashing) > 0)
+	mark(d.troubled, m.name, m.exists() && (m.virtual.troubled() || m.naming.troubled()))
 }
 
 // Touched reports whether anything was put since the last batch that asks for
@@ -183,6 +216,7 @@ func (d *Desired) Touched() bool { return len(d.touched) > 0 }
 // delta, and takes it as handed over. The batch has no meshes where nothing
 // changed. Meshes and entries are sorted.
 func (d *Desired) Changes() vip.Batch {
+	d.settle()
 	var b vip.Batch
 	for _, name := range sortedKeys(d.touched) {
 		m := d.meshes[name]
@@ -201,6 +235,7 @@ func (d *Desired) Changes() vip.Batch {
 // every mesh that is declared, and the default mesh, also those that ask for
 // nothing.
 func (d *Desired) All() vip.Batch {
+	d.settle()
 	b := vip.Batch{Full: true}
 	for _, name := range sortedKeys(d.meshes) {
 		m := d.meshes[name]

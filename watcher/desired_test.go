@@ -25,6 +25,21 @@ func resource(typ, mesh, name string, spec kuma.Spec) watcher.Resource {
 	return watcher.Resource{ID: r.ID, Where: name + ".yaml:1", Claims: claims}
 }
 
+var home = kuma.Home{Zone: "default", Domain: "mesh"}
+
+// parsed is the one resource that text has.
+func parsed(text string) watcher.Resource {
+	rs, invalid, err := kuma.Decode([]byte(text))
+	if err != nil || len(invalid) > 0 || len(rs) != 1 {
+		panic(fmt.Sprint(text, invalid, err))
+	}
+	r, problems, err := watcher.Read(rs[0], rs[0].Name+".yaml:1", home)
+	if err != nil || len(problems) > 0 {
+		panic(fmt.Sprint(text, problems, err))
+	}
+	return r
+}
+
 // proxy is a Dataplane with these services.
 func proxy(mesh, name string, services ...string) watcher.Resource {
 	dp := kuma.Dataplane{}

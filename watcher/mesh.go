@@ -12,7 +12,8 @@ type mesh struct {
 	name     string
 	declared bool
 	slots    map[vip.Key]*slot
-	// claims is how many claims the slots hold.
+	// claims is how many claims the slots hold, and how many policies name the
+	// mesh as theirs.
 	claims int
 	// dirty are the keys that were touched since the last batch.
 	dirty map[vip.Key]struct{}
@@ -22,6 +23,13 @@ type mesh struct {
 	sent bool
 	// since is the place that named the mesh first while it is undeclared.
 	since string
+
+	// members are the resources that claim something in the mesh, see
+	// [Desired.enlist].
+	members  map[*Resource]struct{}
+	virtual  *virtual                    // nil where no VirtualOutbound is
+	naming   *naming                     // nil where Kuma decided on all names
+	gateways map[kuma.ID]*kuma.CrossMesh // those that belong to the mesh
 }
 
 func newMesh(name string) *mesh {
@@ -40,30 +48,58 @@ func (m *mesh) exists() bool { return m.declared || m.name == vip.DefaultMesh }
 func (m *mesh) waiting() bool { return !m.exists() && m.claims > 0 }
 
 // forgettable reports whether nothing at all is known of the mesh.
-func (m *mesh) forgettable() bool { return !m.exists() && !m.sent && len(m.slots) == 0 }
+func (m *mesh) forgettable() bool {
+	return !m.exists() && !m.sent && len(m.slots) == 0 && m.claims == 0
+}
 
-func (m *mesh) add(r *Resource, c kuma.Claim) {
+// hold counts somebody at where who names the mesh.
+func (m *mesh) hold(where string) {
 	if m.claims++; m.since == "" {
-		m.since = r.Where
+		m.since = where
 	}
+}
+
+// release undoes hold.
+func (m *mesh) release() {
+	if m.claims--; m.claims == 0 {
+		m.since = ""
+	}
+}
+
+// add lets the claim of the resource id, which stands at where, count.
+func (m *mesh) add(id kuma.ID, where string, c kuma.Claim) {
+	m.hold(where)
 	key := c.Entry.Key()
 	s := m.slots[key]
 	if s == nil {
 		s = new(slot)
 		m.slots[key] = s
 	}
-	s.add(r.ID, c)
+	s.add(id, c)
 	m.touch(key, s)
 }
 
-func (m *mesh) sub(r *Resource, c kuma.Claim) {
-	if m.claims--; m.claims == 0 {
-		m.since = ""
-	}
+// sub undoes add.
+func (m *mesh) sub(id kuma.ID, c kuma.Claim) {
+	m.release()
 	key := c.Entry.Key()
 	s := m.slots[key]
-	s.sub(r.ID, c)
+	s.sub(id, c)
 	m.touch(key, s)
+}
+
+// replace lets a claim that follows from policies count instead of another, where
+// there is one.
+func (m *mesh) replace(before kuma.Claim, was bool, after kuma.Claim, is bool) {
+	if was && is && before.Equal(after) {
+		return
+	}
+	if is {
+		m.add(kuma.ID{}, "", after)
+	}
+	if was {
+		m.sub(kuma.ID{}, before)
+	}
 }
 
 func (m *mesh) touch(key vip.Key, s *slot) {

@@ -82,23 +82,25 @@ func expected(places map[string][]watcher.Resource) table {
 			}
 		}
 	}
+	claims := given(active, t)
 	for _, r := range active {
-		for _, c := range r.Claims {
-			m := t[c.Mesh]
-			if m == nil {
-				continue
-			}
-			key := c.Entry.Key()
-			q, ok := m[key]
-			if !ok || c.Entry.Name < q.Entry.Name {
-				q.Entry = c.Entry
-			}
-			q.Outbounds = append(slices.Clone(q.Outbounds), c.Outbounds...)
-			if c.Terms != nil {
-				asked[c.Mesh+" "+key.String()] = append(asked[c.Mesh+" "+key.String()], c.Terms)
-			}
-			m[key] = q
+		claims = append(claims, r.Claims...)
+	}
+	for _, c := range claims {
+		m := t[c.Mesh]
+		if m == nil {
+			continue
 		}
+		key := c.Entry.Key()
+		q, ok := m[key]
+		if !ok || c.Entry.Name < q.Entry.Name {
+			q.Entry = c.Entry
+		}
+		q.Outbounds = append(slices.Clone(q.Outbounds), c.Outbounds...)
+		if c.Terms != nil {
+			asked[c.Mesh+" "+key.String()] = append(asked[c.Mesh+" "+key.String()], c.Terms)
+		}
+		m[key] = q
 	}
 	for mesh, m := range t {
 		for key, q := range m {
@@ -107,6 +109,13 @@ func expected(places map[string][]watcher.Resource) table {
 			q.Outbounds = slices.CompactFunc(q.Outbounds, vip.Outbound.Equal)
 			if key.Kind == vip.Host {
 				q.Outbounds = slices.CompactFunc(q.Outbounds, func(a, b vip.Outbound) bool { return a.Port == b.Port })
+			}
+			if key.Kind == vip.FQDN {
+				q.Outbounds = slices.DeleteFunc(q.Outbounds, func(o vip.Outbound) bool {
+					return strings.HasPrefix(o.Origin, "mesh-gateway:") && slices.ContainsFunc(q.Outbounds, func(p vip.Outbound) bool {
+						return p.Port == o.Port && strings.HasPrefix(p.Origin, "virtual-outbound:")
+					})
+				})
 			}
 			m[key] = q
 		}
@@ -155,18 +164,20 @@ var anyResource = rapid.Custom(func(t *rapid.T) watcher.Resource {
 	mesh := rapid.SampledFrom([]string{"default", "m", "n"}).Draw(t, "mesh")
 	name := rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "name")
 	service := rapid.SampledFrom([]string{"a", "A", "b", "c"})
-	switch rapid.IntRange(0, 4).Draw(t, "type") {
+	switch rapid.IntRange(0, 7).Draw(t, "type") {
 	case 0:
 		return meshNamed(mesh)
+	case 5, 6, 7:
+		return anyPolicy(t, mesh, name)
 	case 1:
 		dp := kuma.Dataplane{}
 		for range rapid.IntRange(0, 3).Draw(t, "inbounds") {
-			dp.Inbound = append(dp.Inbound, kuma.Inbound{Port: 80, Service: service.Draw(t, "service"), Static: anyStatic.Draw(t, "static")})
+			dp.Inbound = append(dp.Inbound, kuma.Inbound{Port: 80, Service: service.Draw(t, "service"), Tags: anyTags.Draw(t, "tags"), Static: anyStatic.Draw(t, "static")})
 		}
 		return resource(kuma.TypeDataplane, mesh, name, dp)
 	case 2:
 		return resource(kuma.TypeZoneIngress, "", name, kuma.ZoneIngress{Zone: "east", Available: []kuma.AvailableService{
-			{Mesh: mesh, Service: service.Draw(t, "service")}, {Mesh: "m", Service: service.Draw(t, "other")},
+			{Mesh: mesh, Service: service.Draw(t, "service"), Tags: anyTags.Draw(t, "tags")}, {Mesh: "m", Service: service.Draw(t, "other")},
 		}})
 	case 3:
 		d := kuma.Destination{Kind: rapid.SampledFrom([]vip.Kind{vip.MeshService, vip.MeshExternalService, vip.MeshMultiZoneService}).Draw(t, "kind")}
@@ -197,43 +208,54 @@ var anyStatic = rapid.Custom(func(t *rapid.T) netip.Addr {
 func TestBatchesAddUpToWhatAFreshReadingGives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := watcher.NewDesired()
-		places := map[string][]watcher.Resource{}
-		got := table{}
-		got.apply(t, d.All())
-		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			place := rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "place")
-			rs := rapid.SliceOfN(anyResource, 0, 4).Draw(t, "resources")
-			d.Put(place, rs)
-			places[place] = rs
-			switch rapid.IntRange(0, 3).Draw(t, "take") {
-			case 0:
-				continue
-			case 1:
-				got.apply(t, d.All())
-			default:
-				got.apply(t, d.Changes())
-			}
-			want := expected(places)
-			if diff := cmp.Diff(want, got, byValue); diff != "" {
-				t.Fatalf("want -, got +:\n%s", diff)
-			}
-			fresh := watcher.NewDesired()
-			for name, rs := range places {
-				fresh.Put(name, rs)
-			}
-			// Which place named a waiting mesh first is history.
-			clean := func(ps []watcher.Problem) []string {
-				var s []string
-				for _, p := range ps {
-					what, _, _ := strings.Cut(p.What, "(first seen in")
-					s = append(s, p.Place+" "+what)
-				}
-				return s
-			}
-			if diff := cmp.Diff(clean(fresh.Problems()), clean(d.Problems())); diff != "" {
-				t.Fatalf("problems, want -, got +:\n%s", diff)
-			}
-		}
+		sequence(t, nil, []string{"1", "2", "3"}, rapid.SliceOfN(anyResource, 0, 4))
 	})
+}
+
+// sequence puts resources to places, one after the other, and compares the sum of
+// the batches with what the places have in the end, read afresh. The places of
+// full have some at the beginning.
+func sequence(t *rapid.T, full, all []string, resources *rapid.Generator[[]watcher.Resource]) {
+	d := watcher.NewDesired()
+	places := map[string][]watcher.Resource{}
+	got := table{}
+	for _, at := range full {
+		places[at] = resources.Draw(t, "resources")
+		d.Put(at, places[at])
+	}
+	got.apply(t, d.All())
+	for range rapid.IntRange(1, 30).Draw(t, "steps") {
+		at := rapid.SampledFrom(all).Draw(t, "place")
+		rs := resources.Draw(t, "resources")
+		d.Put(at, rs)
+		places[at] = rs
+		switch rapid.IntRange(0, 3).Draw(t, "take") {
+		case 0:
+			continue
+		case 1:
+			got.apply(t, d.All())
+		default:
+			got.apply(t, d.Changes())
+		}
+		want := expected(places)
+		if diff := cmp.Diff(want, got, byValue); diff != "" {
+			t.Fatalf("want -, got +:\n%s", diff)
+		}
+		fresh := watcher.NewDesired()
+		for name, rs := range places {
+			fresh.Put(name, rs)
+		}
+		// Which place named a waiting mesh first is history.
+		clean := func(ps []watcher.Problem) []string {
+			var s []string
+			for _, p := range ps {
+				what, _, _ := strings.Cut(p.What, "(first seen in")
+				s = append(s, p.Place+" "+what)
+			}
+			return s
+		}
+		if diff := cmp.Diff(clean(fresh.Problems()), clean(d.Problems())); diff != "" {
+			t.Fatalf("problems, want -, got +:\n%s", diff)
+		}
+	}
 }

@@ -90,11 +90,20 @@ func (s *slot) request(key vip.Key) vip.Request {
 	return r
 }
 
-// loses reports whether outbound i has a port of a host that a resource with
-// a smaller name has. Outbounds are sorted by port and then by origin, which
-// for hosts ends in the resource's name, so the first of a port is the winner.
+// loses reports whether outbound i has a port that another has.
+//
+// Outbounds are sorted by port and then by origin. For hosts an origin ends in
+// the resource's name, and the smallest name has the port. For an fqdn there may
+// be two, of which each was chosen before: that of a gateway, and behind it that
+// of a VirtualOutbound, which, as in Kuma, has the port.
 func (s *slot) loses(key vip.Key, i int) bool {
-	return key.Kind == vip.Host && i > 0 && s.outbounds[i-1].value.Port == s.outbounds[i].value.Port
+	switch key.Kind {
+	case vip.Host:
+		return i > 0 && s.outbounds[i-1].value.Port == s.outbounds[i].value.Port
+	case vip.FQDN:
+		return i+1 < len(s.outbounds) && s.outbounds[i+1].value.Port == s.outbounds[i].value.Port
+	}
+	return false
 }
 
 // clashes reports whether any outbound or static address loses.
