@@ -22,7 +22,7 @@ var errEmpty = errors.New("the file is empty and counts as cut short: write its 
 
 // interpret reads the bytes of the file at path. before is what the file
 // declares so far. The error says that the bytes as a whole cannot be read.
-func interpret(path string, data []byte, before []watcher.Resource, zone string) (content, error) {
+func interpret(path string, data []byte, before []watcher.Resource, home kuma.Home) (content, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return content{}, errEmpty
 	}
@@ -32,19 +32,13 @@ func interpret(path string, data []byte, before []watcher.Resource, zone string)
 	}
 	var c content
 	for _, r := range resources {
-		claims, err := r.Claims(zone)
+		read, problems, err := watcher.Read(r, fmt.Sprintf("%s:%d", path, r.Line), home)
 		if err != nil {
 			invalid = append(invalid, kuma.Invalid{ID: r.ID, Line: r.Line, Err: err})
 			continue
 		}
-		where := fmt.Sprintf("%s:%d", path, r.Line)
-		c.resources = append(c.resources, watcher.Resource{ID: r.ID, Where: where, Claims: claims})
-		if remark := r.Remark(); remark != "" {
-			c.problems = append(c.problems, watcher.Problem{Place: where, What: fmt.Sprintf("%s %s", r.ID, remark)})
-		}
-		for _, fault := range r.Faults {
-			c.problems = append(c.problems, watcher.Problem{Place: where, What: fmt.Sprintf("%s: %v (all else of it counts)", r.ID, fault)})
-		}
+		c.resources = append(c.resources, read)
+		c.problems = append(c.problems, problems...)
 	}
 	c.setAside(path, invalid, before)
 	return c, nil

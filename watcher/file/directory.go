@@ -7,6 +7,7 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
+	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
 
 // MaxGrace bounds how long the grace of removed files is extended.
@@ -29,7 +30,7 @@ type file struct {
 // input or output, knows no other clock, and is not safe for concurrent use.
 type directory struct {
 	path string
-	zone string
+	home kuma.Home
 
 	desired *watcher.Desired
 	files   map[string]*file
@@ -53,10 +54,10 @@ type directory struct {
 	report
 }
 
-func newDirectory(path, zone string, grace time.Duration) *directory {
+func newDirectory(path string, home kuma.Home, grace time.Duration) *directory {
 	return &directory{
 		path:       path,
-		zone:       zone,
+		home:       home,
 		desired:    watcher.NewDesired(),
 		files:      make(map[string]*file),
 		gone:       make(map[string]struct{}),
@@ -89,7 +90,7 @@ func (d *directory) content(now time.Time, path string, data []byte) {
 }
 
 func (d *directory) interpret(path string, f *file, data []byte) {
-	c, err := interpret(path, data, d.desired.Place(path), d.zone)
+	c, err := interpret(path, data, d.desired.Place(path), d.home)
 	if err != nil {
 		state := "its last good content stays"
 		if !f.good {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
 
 // follower is one run of a source: the shell around [directory] that lists,
@@ -34,7 +35,7 @@ type follower struct {
 func newFollower(s *Source) *follower {
 	f := &follower{
 		Source:   s,
-		state:    newDirectory(s.dir, s.opts.Zone, s.opts.Grace),
+		state:    newDirectory(s.dir, kuma.Home{Zone: s.opts.Zone, Domain: s.opts.Domain}, s.opts.Grace),
 		watches:  watches{dirs: make(map[string]fs.FileInfo)},
 		known:    make(map[string]fs.FileInfo),
 		debounce: window{quiet: s.opts.Debounce, limit: max(maxDebounce, s.opts.Debounce)},

@@ -25,7 +25,7 @@ func (d disk) reread(t *rapid.T, want func(path string) bool) table {
 		if !want(path) {
 			continue
 		}
-		c, err := interpret(path, []byte(text), nil, "default")
+		c, err := interpret(path, []byte(text), nil, home)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -50,7 +50,7 @@ func lacks(got, want table) []string {
 func TestAnyHistoryEndsInWhatAFreshReadingGives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := newDirectory("/d", "default", 2*time.Second)
+		d := newDirectory("/d", home, 2*time.Second)
 		now := time.Unix(1e9, 0)
 		got := table{}
 		disk := disk{map[string]bool{}, map[string]string{}}
@@ -84,7 +84,7 @@ func TestAnyHistoryEndsInWhatAFreshReadingGives(t *testing.T) {
 		}
 		write := func(path, text string) {
 			disk.present[path] = true
-			if _, err := interpret(path, []byte(text), nil, ""); err == nil {
+			if _, err := interpret(path, []byte(text), nil, home); err == nil {
 				disk.lastGood[path] = text
 			}
 			d.content(now, path, []byte(text))
@@ -182,7 +182,7 @@ func BenchmarkOneFileChangesAmongMany(b *testing.B) {
 				return []byte(dp(fmt.Sprintf("proxy-%d", file), services...))
 			}
 			path := func(file int) string { return fmt.Sprintf("/d/%05d.yaml", file) }
-			d := newDirectory("/d", "default", 2*time.Second)
+			d := newDirectory("/d", home, 2*time.Second)
 			now := time.Unix(1e9, 0)
 			paths := make([]string, files)
 			for i := range paths {

@@ -10,7 +10,10 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
+	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
+
+var home = kuma.Home{Zone: "default", Domain: "mesh"}
 
 // dp is a Dataplane of the default mesh with these services. All is quoted: y
 // and n are truth values in YAML.
@@ -103,7 +106,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T) *rig {
-	return &rig{T: t, d: newDirectory("/d", "default", 2*time.Second), now: time.Unix(1e9, 0), table: table{}}
+	return &rig{T: t, d: newDirectory("/d", home, 2*time.Second), now: time.Unix(1e9, 0), table: table{}}
 }
 
 // started is a rig whose directory held these files from the start.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 type Options struct {
 	// Zone is our own Kuma zone: its ingress is skipped. Default "default".
 	Zone string
+	// Domain is what the names of gateways end in that have none of their own,
+	// Kuma's DNS domain. Default "mesh".
+	Domain string
 	// Logger gets what goes wrong and is right again. Default: no log.
 	Logger *slog.Logger
 	// Debounce is how long to wait for more after a change. Default 20 ms,
@@ -51,6 +55,7 @@ func New(dir string, opts Options) *Source {
 		dir = abs
 	}
 	opts.Zone = cmp.Or(opts.Zone, "default")
+	opts.Domain = cmp.Or(strings.Trim(opts.Domain, "."), "mesh")
 	opts.Debounce = cmp.Or(opts.Debounce, 20*time.Millisecond)
 	opts.Grace = cmp.Or(opts.Grace, 2*time.Second)
 	opts.Poll = cmp.Or(opts.Poll, 10*time.Second)
