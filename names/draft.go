@@ -14,12 +14,13 @@ import (
 // departures, names that become reserved, arrivals. So a claim has the newest
 // row of its entry, and none that fell rises again in the same draft.
 type draft struct {
-	x     *Index
-	was   *zoneSet // the zones before the change
-	zones *zoneSet // and after it
-	edits []*edit
-	byRow map[*vip.Row]*edit // by the published row and by the new one
-	seats map[string]*seat
+	x       *Index
+	was     *zoneSet // the zones before the change
+	zones   *zoneSet // and after it
+	edits   []*edit
+	byRow   map[*vip.Row]*edit // by the published row and by the new one
+	seats   map[string]*seat
+	brought int // how many addresses the new rows have
 	// unserved are the events of spellings that DNS cannot carry.
 	unserved []Event
 	// A first load has a million edits and seats: they come by the block.
@@ -148,6 +149,7 @@ func (d *draft) update(old, row *vip.Row) {
 		}
 	}
 	e.new, e.alone = r, false
+	d.brought += r.size()
 	d.byRow[row] = e
 }
 
@@ -165,7 +167,9 @@ func (d *draft) depart(row *vip.Row) {
 func (d *draft) arrive(row *vip.Row) {
 	var buf [2]named
 	all, faults := claims(row, d.zones.longest, buf[:0])
-	d.edit(row).new = newRecord(row, all)
+	r := newRecord(row, all)
+	d.edit(row).new = r
+	d.brought += r.size()
 	d.report(row, faults)
 	for _, n := range all {
 		d.enter(n, row)

@@ -14,73 +14,47 @@ type addrMove struct {
 	old, new *Record
 }
 
-// nameMoves returns what readers are to see of the draft's names.
-func (d *draft) nameMoves() []nameMove {
+// moves returns all that readers are to see of the draft. An address that goes
+// from one entry to another is two moves.
+func (d *draft) moves() ([]nameMove, []addrMove) {
 	var buf [2]string
-	moves := make([]nameMove, 0, max(len(d.seats), len(d.edits)))
+	ns := make([]nameMove, 0, max(len(d.seats), len(d.edits)))
+	as := make([]addrMove, 0, len(d.edits))
+	seen := newSeen(d.brought)
 	for _, e := range d.edits {
 		for _, name := range e.new.names(buf[:0]) {
-			moves = append(moves, nameMove{name, d.x.owner(name), e.new})
+			ns = append(ns, nameMove{name, d.x.owner(name), e.new})
 		}
+		d.x.join(e, seen)
+		as = e.moves(as)
 	}
 	for name, s := range d.seats {
 		if s.owner.row == nil && s.before != nil {
-			moves = append(moves, nameMove{name, s.before, nil})
+			ns = append(ns, nameMove{name, s.before, nil})
 		}
 	}
-	return moves
+	if len(d.x.shared) > 0 {
+		as = d.sharedMoves(as)
+	}
+	return ns, as
 }
 
-// addrMoves returns what readers are to see of the draft's addresses. An
-// address that goes from one entry to another is two moves.
-func (d *draft) addrMoves() []addrMove {
-	x := d.x
-	x.join(d)
-	var shared map[netip.Addr]struct{} // those that the draft touches
-	touch := func(addr netip.Addr) {
-		if shared == nil {
-			shared = make(map[netip.Addr]struct{})
-		}
-		shared[addr] = struct{}{}
-	}
+// moves appends the moves of e's addresses, as if nobody else had them.
+func (e *edit) moves(dst []addrMove) []addrMove {
 	var buf [2]netip.Addr
-	moves := make([]addrMove, 0, len(d.edits))
-	for _, e := range d.edits {
-		for _, addr := range e.old.addrs(buf[:0]) {
-			switch {
-			case x.leave(addr, e.old):
-				touch(addr)
-			case !e.new.Has(addr):
-				moves = append(moves, addrMove{addr, e.old, nil})
-			}
-		}
-		for _, addr := range e.new.addrs(buf[:0]) {
-			switch {
-			case x.enter(addr, e.new):
-				touch(addr)
-			case e.old.Has(addr):
-				moves = append(moves, addrMove{addr, e.old, e.new})
-			default:
-				moves = append(moves, addrMove{addr, nil, e.new})
-			}
+	for _, addr := range e.old.addrs(buf[:0]) {
+		if !e.new.Has(addr) {
+			dst = append(dst, addrMove{addr, e.old, nil})
 		}
 	}
-	for addr := range shared {
-		was, is := x.addrs.at(addr), x.first(addr)
-		switch {
-		case was == is:
-		case sameEntry(was, is):
-			moves = append(moves, addrMove{addr, was, is})
-		default:
-			if was != nil {
-				moves = append(moves, addrMove{addr, was, nil})
-			}
-			if is != nil {
-				moves = append(moves, addrMove{addr, nil, is})
-			}
+	for _, addr := range e.new.addrs(buf[:0]) {
+		m := addrMove{addr, nil, e.new}
+		if e.old.Has(addr) {
+			m.old = e.old
 		}
+		dst = append(dst, m)
 	}
-	return moves
+	return dst
 }
 
 // publish shows the draft to readers: departing PTRs go, names are stored, new
@@ -88,7 +62,7 @@ func (d *draft) addrMoves() []addrMove {
 // no name that exists all the while is denied in between.
 func (d *draft) publish() {
 	x := d.x
-	ns, as := d.nameMoves(), d.addrMoves()
+	ns, as := d.moves()
 	for _, m := range as {
 		switch {
 		case m.new == nil:

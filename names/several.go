@@ -1,6 +1,7 @@
 package names
 
 import (
+	"math/bits"
 	"net/netip"
 	"slices"
 
@@ -135,6 +136,14 @@ func (r *Record) Has(addr netip.Addr) bool {
 func (r *Record) alike(o *Record) bool {
 	return r != nil && o != nil && r.more == nil && o.more == nil &&
 		r.families == o.families && r.v4 == o.v4 && r.v6 == o.v6
+}
+
+// size returns how many addresses the record has, or up to two more.
+func (r *Record) size() int {
+	if r.more == nil {
+		return bits.OnesCount8(uint8(r.families))
+	}
+	return len(r.more.v4) + len(r.more.v6) + 2
 }
 
 // addrs appends the record's addresses, none twice.

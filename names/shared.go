@@ -1,8 +1,8 @@
 package names
 
 import (
-	"math/bits"
 	"net/netip"
+	"slices"
 
 	"github.com/meshvip/coredns-meshvip/vip"
 )
@@ -44,34 +44,68 @@ func (x *Index) sharing(addr netip.Addr) bool {
 	return ok
 }
 
-// join makes those addresses shared ones that d brings to an entry while
-// another has them, which may leave them in d, or that d may bring to two.
-func (x *Index) join(d *draft) {
-	seen := newSieve(len(d.edits))
+// join makes those addresses shared ones that e brings to its entry while
+// another has them, if only until the draft is published, or is to have them.
+func (x *Index) join(e *edit, seen seen) {
+	if e.new.alike(e.old) {
+		return
+	}
 	var buf [2]netip.Addr
-	for _, e := range d.edits {
-		if e.new.alike(e.old) {
+	for _, addr := range e.new.addrs(buf[:0]) {
+		if e.old.Has(addr) || x.sharing(addr) {
 			continue
 		}
-		for _, addr := range e.new.addrs(buf[:0]) {
-			if e.old.Has(addr) || x.sharing(addr) {
-				continue
+		var holder *Record
+		if !e.alone {
+			holder = x.addrs.at(addr)
+		}
+		if seen.again(addr) || holder != nil {
+			if x.shared == nil {
+				x.shared = make(map[netip.Addr]tenants)
 			}
-			var holder *Record
-			if !e.alone {
-				holder = x.addrs.at(addr)
-			}
-			if seen.again(addr) || holder != nil {
-				if x.shared == nil {
-					x.shared = make(map[netip.Addr]tenants)
-				}
-				x.shared[addr] = nil
-				if holder != nil {
-					x.enter(addr, holder)
-				}
+			x.shared[addr] = nil
+			if holder != nil {
+				x.enter(addr, holder)
 			}
 		}
 	}
+}
+
+// sharedMoves returns moves with those of shared addresses as they are: from who
+// was the first of an address to who is.
+func (d *draft) sharedMoves(moves []addrMove) []addrMove {
+	x := d.x
+	moves = slices.DeleteFunc(moves, func(m addrMove) bool { return x.sharing(m.addr) })
+	touched := make(map[netip.Addr]struct{})
+	var buf [2]netip.Addr
+	for _, e := range d.edits {
+		for _, addr := range e.old.addrs(buf[:0]) {
+			if x.leave(addr, e.old) {
+				touched[addr] = struct{}{}
+			}
+		}
+		for _, addr := range e.new.addrs(buf[:0]) {
+			if x.enter(addr, e.new) {
+				touched[addr] = struct{}{}
+			}
+		}
+	}
+	for addr := range touched {
+		was, is := x.addrs.at(addr), x.first(addr)
+		switch {
+		case was == is:
+		case sameEntry(was, is):
+			moves = append(moves, addrMove{addr, was, is})
+		default:
+			if was != nil {
+				moves = append(moves, addrMove{addr, was, nil})
+			}
+			if is != nil {
+				moves = append(moves, addrMove{addr, nil, is})
+			}
+		}
+	}
+	return moves
 }
 
 // enter brings a record to its address, if that is shared, and reports whether
@@ -116,34 +150,4 @@ func (x *Index) tenant(addr netip.Addr, row *vip.Row) *Record {
 		}
 	}
 	return nil
-}
-
-// sieve tells of addresses whether they come for the second time. It may say so
-// of one that does not, which costs the caller time and nothing else.
-type sieve struct {
-	words []uint64
-	shift int
-}
-
-// newSieve returns a sieve for the addresses of n entries: it is mistaken about
-// one in a hundred. One entry alone has none twice.
-func newSieve(n int) sieve {
-	if n < 2 {
-		return sieve{}
-	}
-	log := bits.Len(uint(n - 1))
-	return sieve{make([]uint64, 1<<log), 64 - log}
-}
-
-func (s sieve) again(addr netip.Addr) bool {
-	if s.words == nil {
-		return false
-	}
-	hi, lo := halves(addr)
-	hash := (hi ^ lo*0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd
-	hash ^= hash >> 32
-	word, bit := &s.words[hash>>s.shift], uint64(1)<<(hash&63)
-	was := *word&bit != 0
-	*word |= bit
-	return was
 }
