@@ -150,14 +150,14 @@ func (d *Desired) replace(before, after *Resource) bool {
 		for _, c := range after.Claims {
 			m := d.mesh(c.Mesh)
 			m.add(after.ID, after.Where, c)
-			d.told(m, m.joins(after.ID, c))
+			d.noted(m, m.appears(after.ID, c))
 		}
 	}
 	if before != nil {
 		for _, c := range before.Claims {
 			m := d.mesh(c.Mesh)
 			m.sub(before.ID, c)
-			d.told(m, m.parts(before.ID, c))
+			d.noted(m, m.disappears(before.ID, c))
 		}
 		if before.Part != nil {
 			d.leave(before)
@@ -169,9 +169,9 @@ func (d *Desired) replace(before, after *Resource) bool {
 	return true
 }
 
-// told notes that a mesh was told of a claim, and whether that may change what
-// policies give there.
-func (d *Desired) told(m *mesh, unsettles bool) {
+// noted says that something was put in a mesh, and whether policies may give
+// something else there because of it.
+func (d *Desired) noted(m *mesh, unsettles bool) {
 	if unsettles {
 		d.unsettle(m)
 	} else {

@@ -36,6 +36,7 @@ type title struct {
 	generator *generator
 	of        *unnamed
 	name      string
+	index     int // among the candidates of the name
 }
 
 // candidates are who may have a name.
@@ -116,12 +117,12 @@ func (n *naming) entitle(u *unnamed, g *generator) {
 	if name == "" {
 		return
 	}
-	t := &title{g, u, name}
+	c := n.candidates(vip.Fold(name))
+	t := &title{generator: g, of: u, name: name, index: len(c.titles)}
+	c.titles = append(c.titles, t)
 	i, _ := slices.BinarySearchFunc(u.titles, t, (*title).compare)
 	u.titles = slices.Insert(u.titles, i, t)
 	n.changed[u] = struct{}{}
-	c := n.candidates(vip.Fold(name))
-	c.titles = append(c.titles, t)
 }
 
 // disentitle takes away what a generator made for u.
@@ -138,9 +139,9 @@ func (n *naming) disentitle(u *unnamed, g *generator) bool {
 
 func (n *naming) withdraw(t *title) {
 	c := n.candidates(vip.Fold(t.name))
-	i := slices.Index(c.titles, t)
 	last := len(c.titles) - 1
-	c.titles[i] = c.titles[last]
+	c.titles[t.index] = c.titles[last]
+	c.titles[t.index].index = t.index
 	c.titles[last] = nil
 	c.titles = c.titles[:last]
 }

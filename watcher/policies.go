@@ -137,10 +137,9 @@ func (d *Desired) settle() {
 	clear(d.unsettled)
 }
 
-// joins and parts say that a claim of a resource in the mesh counts, or does not
-// count any more, to those whose policies it may concern.
-
-func (m *mesh) joins(id kuma.ID, c kuma.Claim) bool {
+// appears shows a claim of a resource, which counts from now on, to those whose
+// policies it may concern, and reports whether they may give something else now.
+func (m *mesh) appears(id kuma.ID, c kuma.Claim) bool {
 	unsettles := false
 	if m.virtual != nil && !c.Tags.IsZero() {
 		unsettles = m.virtual.add(c.Entry.Name, c.Tags)
@@ -151,7 +150,8 @@ func (m *mesh) joins(id kuma.ID, c kuma.Claim) bool {
 	return unsettles
 }
 
-func (m *mesh) parts(id kuma.ID, c kuma.Claim) bool {
+// disappears undoes appears.
+func (m *mesh) disappears(id kuma.ID, c kuma.Claim) bool {
 	unsettles := false
 	if m.virtual != nil && !c.Tags.IsZero() {
 		unsettles = m.virtual.sub(c.Entry.Name, c.Tags)

@@ -203,6 +203,33 @@ func TestTheNarrowestPolicyHasAName(t *testing.T) {
 	}
 }
 
+func TestANameFollowsHowNarrowlyItsServiceIsSelected(t *testing.T) {
+	t.Parallel()
+	d := watcher.NewDesired()
+	wide := parsed("type: VirtualOutbound\nname: wide\nselectors: [{match: {kuma.io/service: '*'}}, {match: {kuma.io/service: '*', zone: '*'}}]\n" +
+		"conf: {host: web.mesh, port: '80', parameters: [{name: s, tagKey: kuma.io/service}]}")
+	d.Put("vo", []watcher.Resource{wide, virtualOutbound("default", "narrow", "kuma.io/service: web", "web.mesh", "80")})
+	d.Put("a", []watcher.Resource{tagged("default", "p", "web")})
+	winner := func() string {
+		for _, r := range d.All().Meshes[0].Set {
+			if r.Entry.Kind == vip.FQDN {
+				return r.Outbounds[0].Origin
+			}
+		}
+		return ""
+	}
+	for range 2 {
+		if got := winner(); got != "virtual-outbound:narrow" {
+			t.Error(got)
+		}
+		d.Put("b", []watcher.Resource{tagged("default", "q", "web", "zone=east")}) // of equal use to the policy, but better selected
+		if got := winner(); got != "virtual-outbound:wide" {
+			t.Error(got)
+		}
+		d.Put("b", nil)
+	}
+}
+
 func batchOf(rs []watcher.Resource) vip.Batch {
 	d := watcher.NewDesired()
 	d.Put("all", rs)

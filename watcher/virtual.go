@@ -44,6 +44,7 @@ type offer struct {
 	host     string
 	outbound vip.Outbound
 	err      error // why there is none
+	index    int   // in its contest
 	// ranks says how narrowly the rule selects these services, the widest first.
 	ranks []counted[kuma.Rank]
 }
@@ -183,6 +184,7 @@ func (v *virtual) offer(r *rule, tags []vip.Tag) {
 			v.refusing[r] = struct{}{}
 		} else {
 			at := v.at(o)
+			o.index = len(at.offers)
 			at.offers = append(at.offers, o)
 		}
 	}
@@ -215,9 +217,9 @@ func (v *virtual) unoffer(r *rule, tags []vip.Tag) {
 // withdraw takes an offer out of its contest.
 func (v *virtual) withdraw(o *offer) {
 	at := v.at(o)
-	i := slices.Index(at.offers, o)
 	last := len(at.offers) - 1
-	at.offers[i] = at.offers[last]
+	at.offers[o.index] = at.offers[last]
+	at.offers[o.index].index = o.index
 	at.offers[last] = nil
 	at.offers = at.offers[:last]
 	v.unsettle(o)

@@ -3,8 +3,11 @@ package file
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 // naming is a VirtualOutbound of the default mesh for every service.
@@ -29,6 +32,22 @@ func TestPoliciesAreFollowedLikeOtherResources(t *testing.T) {
 	r.problems(`/d/vo.yaml:1: VirtualOutbound "vo" of mesh "default" gives no name to the service "x": conf.host: "x_<no value>.mesh" is no DNS name`)
 	r.remove("/d/vo.yaml").after(2*time.Second).want("", "0:x")
 	r.problems()
+}
+
+func TestTheOrderOfAFileDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	docs := []string{
+		dp("a", "x"), dp("b", "y"), naming("one.mesh"), strings.Replace(naming("ONE.mesh"), "name: vo", "name: vp", 1),
+		"type: ExternalService\nname: e\ntags: {kuma.io/service: e}\nnetworking: {address: 'h:1'}\n",
+		"type: ExternalService\nname: f\ntags: {kuma.io/service: f}\nnetworking: {address: 'H:1'}\n",
+		"type: MeshGateway\nname: gw\nselectors: [{match: {kuma.io/service: gw}}]\nconf: {listeners: [{crossMesh: true, port: 81, hostname: one.mesh}]}\n",
+	}
+	const want = "0:e 0:f 0:x 0:y 1:h 2:one.mesh"
+	r := started(t, map[string]string{"/d/a.yaml": strings.Join(docs, "---\n")})
+	for range 100 {
+		docs = rapid.Permutation(docs).Example()
+		r.write("/d/a.yaml", strings.Join(docs, "---\n")).want("", want)
+	}
 }
 
 func TestGatewaysAreNamedBelowTheDomain(t *testing.T) {

@@ -94,6 +94,10 @@
 // the key of its entry; the mesh of a destination is the label kuma.io/mesh there
 // and nothing else.
 //
+// A control plane puts the tag kuma.io/zone on the inbounds of a Dataplane that is
+// applied to it. In a file it is there where it is written, and policies that
+// select by it, or name by it, need it there.
+//
 // Kuma copies the labels of a pod into the tags of each of its inbounds. A pod
 // behind two services asks with one label for one address for both, and one of
 // them is refused it.
