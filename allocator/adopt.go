@@ -60,7 +60,7 @@ func (p *plan) adopt(rows []*vip.Row) (refused []error) {
 		key, e := r.Key(), p.edit(r.Key())
 		for _, l := range r.Listings {
 			if p.t.meshes[l.Mesh] == nil {
-				p.meshesNew[l.Mesh] = struct{}{}
+				put(&p.meshesNew, l.Mesh, struct{}{})
 			}
 			e.row = e.row.WithListing(l)
 		}

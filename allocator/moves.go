@@ -72,7 +72,7 @@ func (p *plan) planMoves() Moves {
 				}
 				if want.IsValid() && want != addr {
 					v, was, note := p.judgeStatic(key, want)
-					p.notes[seat{key, addr.Is4()}] = note
+					put(&p.notes, seat{key, addr.Is4()}, note)
 					if v == had {
 						move(key, addr, want, was, false, why, fmt.Sprintf("%v to %v", key, want))
 						continue

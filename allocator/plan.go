@@ -4,7 +4,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -62,13 +61,9 @@ type edit struct {
 func (a *Allocator) newPlan(changes int) *plan {
 	p := &plan{
 		t: a.t, layout: a.cfg.Layout, now: a.clock(), cooldown: a.cfg.Cooldown,
-		edits:      make(map[vip.Key]*edit, changes),
-		addrs:      make(map[netip.Addr]*AddrChange, changes),
-		gives:      make(map[netip.Addr]bool),
-		meshesNew:  make(map[string]struct{}),
-		meshesGone: make(map[string]struct{}),
-		notes:      make(map[seat]string),
-		held:       a.held, reasons: a.reasons,
+		edits: make(map[vip.Key]*edit, changes),
+		addrs: make(map[netip.Addr]*AddrChange, changes),
+		held:  a.held, reasons: a.reasons,
 	}
 	for i, pool := range a.t.meta.Pools {
 		p.pools = append(p.pools, poolPlan{Pool: pool, space: &a.t.spaces[i]})
@@ -89,17 +84,17 @@ func (p *plan) ask(b vip.Batch, limit Limit) {
 			p.edit(key).unlist(mesh)
 		}
 		if h.gone {
-			p.meshesGone[mesh] = struct{}{}
+			put(&p.meshesGone, mesh, struct{}{})
 		}
 	}
 	// A mesh is created by being named, whether or not it lists anything.
 	for _, m := range b.Meshes {
 		if _, ok := t.meshes[m.Mesh]; !ok && !m.Gone {
-			p.meshesNew[m.Mesh] = struct{}{}
+			put(&p.meshesNew, m.Mesh, struct{}{})
 		}
 	}
 	// By mesh, so that a row's listings are merged in one order.
-	for _, mesh := range slices.Sorted(maps.Keys(sets)) {
+	for _, mesh := range sortedNames(sets) {
 		for _, r := range sets[mesh] {
 			p.edit(r.Entry.Key()).list(mesh, r)
 		}
@@ -221,7 +216,7 @@ func (p *plan) release() {
 		gone := len(e.row.Listings) == 0
 		given := e.row.Given()
 		for _, a := range given {
-			p.gives[a] = true
+			put(&p.gives, a, true)
 		}
 		if e.old == nil || !gone && len(given) == 0 {
 			continue
@@ -256,8 +251,8 @@ func (p *plan) delta(unix uint32, synced bool) *Delta {
 		d.Addrs = append(d.Addrs, *c)
 	}
 	slices.SortFunc(d.Addrs, func(a, b AddrChange) int { return a.Addr.Compare(b.Addr) })
-	d.MeshesNew = slices.SortedFunc(maps.Keys(p.meshesNew), strings.Compare)
-	d.MeshesGone = slices.SortedFunc(maps.Keys(p.meshesGone), strings.Compare)
+	d.MeshesNew = sortedNames(p.meshesNew)
+	d.MeshesGone = sortedNames(p.meshesGone)
 	pools := p.poolsAfter()
 	fewer := len(pools) < len(p.pools)
 	if len(d.Rows) == 0 && len(d.Addrs) == 0 && len(d.MeshesNew) == 0 && len(d.MeshesGone) == 0 &&

@@ -2,10 +2,8 @@ package allocator
 
 import (
 	"log/slog"
-	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -37,7 +35,7 @@ func (c AddrChange) count(allocated, returned, released *int) {
 // holds returns what is held, by mesh.
 func holds(held heldBack, reasons map[string]string) []Hold {
 	var list []Hold
-	for _, mesh := range slices.Sorted(maps.Keys(held)) {
+	for _, mesh := range sortedNames(held) {
 		h := held[mesh]
 		list = append(list, Hold{Mesh: mesh, Gone: h.gone, Entries: sortedKeys(h.keys), Reason: reasons[mesh]})
 	}
@@ -46,14 +44,14 @@ func holds(held heldBack, reasons map[string]string) []Hold {
 
 // logHolds tells of holds that are new, have another reason, or have ended.
 func (a *Allocator) logHolds(p *plan) {
-	for _, mesh := range slices.Sorted(maps.Keys(p.held)) {
+	for _, mesh := range sortedNames(p.held) {
 		if p.reasons[mesh] != a.reasons[mesh] {
 			a.cfg.Logger.Warn("releases are held: the entries keep their addresses until the source lists them again"+
 				" or max_release in the Corefile allows as many",
 				"mesh", mesh, "entries", len(p.held[mesh].keys), "reason", p.reasons[mesh])
 		}
 	}
-	for _, mesh := range slices.Sorted(maps.Keys(a.held)) {
+	for _, mesh := range sortedNames(a.held) {
 		if p.held[mesh] == nil {
 			a.cfg.Logger.Info("releases are no longer held", "mesh", mesh)
 		}
@@ -78,7 +76,7 @@ func (d Delta) meshes() []string {
 	for _, m := range d.MeshesGone {
 		delete(set, m)
 	}
-	return slices.SortedFunc(maps.Keys(set), strings.Compare)
+	return sortedNames(set)
 }
 
 // Stats counts what is in a table now.

@@ -42,7 +42,7 @@ func (p *plan) assignStatics(needy []vip.Key, v4 bool, stuck map[vip.Key]bool) (
 		}
 		addr := p.t.static(key, row, v4)
 		v, was, why := p.judgeStatic(key, addr)
-		p.notes[seat{key, v4}] = why
+		put(&p.notes, seat{key, v4}, why)
 		switch v {
 		case had:
 			p.take(key, p.edit(key), addr, was, false)
@@ -61,7 +61,8 @@ func (p *plan) assignStatics(needy []vip.Key, v4 bool, stuck map[vip.Key]bool) (
 func (p *plan) noteStatics(v4 bool) {
 	for key, e := range p.edits {
 		if want := p.t.static(key, e.row, v4); want.IsValid() && len(e.row.Listings) > 0 && lacks(e.row, v4) {
-			_, _, p.notes[seat{key, v4}] = p.judgeStatic(key, want)
+			_, _, why := p.judgeStatic(key, want)
+			put(&p.notes, seat{key, v4}, why)
 		}
 	}
 }

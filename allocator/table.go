@@ -3,7 +3,6 @@ package allocator
 import (
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -317,11 +316,26 @@ func sortedKeys[V any](m map[vip.Key]V) []vip.Key {
 }
 
 // meshNames returns the names of all meshes, sorted.
-func (t *table) meshNames() []string {
-	names := make([]string, 0, len(t.meshes))
-	for m := range t.meshes {
-		names = append(names, m)
+func (t *table) meshNames() []string { return sortedNames(t.meshes) }
+
+// sortedNames returns the keys of a map, sorted.
+func sortedNames[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
 	}
-	slices.SortFunc(names, strings.Compare)
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
 	return names
+}
+
+// put sets a value of a map that is made when it has its first: most plans need
+// few of theirs.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[key] = value
 }
