@@ -93,6 +93,9 @@ func tagOf(tags []vip.Tag, key string) (string, bool) {
 // tagsBeside reads the tags of o but for those that name the service and its
 // address, which no policy selects by. One that is no text is a fault.
 func tagsBeside(o object) Tags {
+	if m, ok := o.m["tags"].(map[string]any); !ok || len(m) == 1 && m[vip.ServiceTag] != nil {
+		return noTags // as many are, so it costs nothing
+	}
 	all, _, _ := o.object("tags") // serviceTag has told the error
 	var tags []vip.Tag
 	for _, key := range sortedKeys(all.m) {
