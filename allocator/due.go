@@ -31,11 +31,12 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 		w, stuck := a.t.waiting(v4), 0
 		for key := range w.static {
 			addr := a.t.static(key, a.t.rows[key], v4)
-			if v, _, _ := p.judgeStatic(key, addr); v != refused {
+			switch v, _, _ := p.judgeStatic(key, addr); v {
+			case had:
+				return 0, true // what kept it from the entry has gone since
+			case waits:
 				stuck++
-				if h, known := a.t.released.byAddr[addr]; known {
-					soonest(h.At) // that may be over already
-				}
+				soonest(a.t.released.byAddr[addr].At)
 			}
 		}
 		if w.len() == stuck {

@@ -95,7 +95,7 @@ func (o *oracle) outOfPlace(key vip.Key, addr netip.Addr, static bool) string {
 		return "reserved " + first(r.Reserve)
 	default:
 		if other, kept := o.keptFor(addr); kept && other != key {
-			return "kept " + addr.String()
+			return "kept " + addr.String() + " for " + other.String()
 		}
 	}
 	return ""
@@ -190,6 +190,9 @@ func (o *oracle) due() (at time.Duration, ok bool) {
 			}
 			if has(row, v4).IsValid() {
 				continue
+			}
+			if want.IsValid() && o.wish(key, want, o.seen(row, v4)) == yes {
+				return 0, true
 			}
 			for addr, r := range o.past {
 				in := o.rangeOf(addr)
