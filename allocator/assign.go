@@ -98,7 +98,7 @@ func (p *plan) reclaim(key vip.Key, e *edit, v4 bool) {
 // pool that is drained, or no longer configured and not yet gone.
 func (p *plan) returns(key vip.Key, addr netip.Addr, was Holding) bool {
 	s := p.t.spaceOf(addr)
-	if s == nil || p.t.given[addr] > 0 || p.gives[addr] {
+	if s == nil || p.given(addr) {
 		return false
 	}
 	if other, ok := p.t.staticOf[addr]; ok && other != key && was.At <= p.now-p.cooldown {
@@ -108,6 +108,9 @@ func (p *plan) returns(key vip.Key, addr netip.Addr, was Holding) bool {
 	_, reserved := within(s.reserve, addr)
 	return !excluded && !reserved
 }
+
+// given reports whether Kuma gave addr to an entry, now or by this batch.
+func (p *plan) given(addr netip.Addr) bool { return p.t.given[addr] > 0 || p.gives[addr] }
 
 // serve gives an address to those who wait, and to each of keys that still
 // lacks one of the family, until none is left.
@@ -194,11 +197,11 @@ func (p *plan) skipped(pool *poolPlan) (netip.Addr, *Holding, bool) {
 
 // unheard reports whether neither the table nor the plan knows addr.
 func (p *plan) unheard(addr netip.Addr) bool {
-	if _, ok := p.t.reserved[addr]; ok || p.t.live[addr] != nil || p.addrs[addr] != nil || p.t.given[addr] > 0 {
+	if _, ok := p.t.reserved[addr]; ok || p.t.live[addr] != nil || p.addrs[addr] != nil || p.given(addr) {
 		return false
 	}
 	_, known := p.t.released.byAddr[addr]
-	return !known && !p.gives[addr]
+	return !known
 }
 
 // reusable returns the longest released address of the pool whose cooldown is
@@ -212,7 +215,7 @@ func (p *plan) reusable(pool *poolPlan) (netip.Addr, *Holding, bool) {
 		if !ok {
 			return netip.Addr{}, nil, false
 		}
-		if p.addrs[addr] == nil && pool.Pool.gives(addr) && p.t.given[addr] == 0 && !p.gives[addr] {
+		if p.addrs[addr] == nil && pool.Pool.gives(addr) && !p.given(addr) {
 			return addr, &was, true
 		}
 	}

@@ -45,11 +45,8 @@ func (t *table) findGaps() {
 // cannot be told to have, with the number of its space.
 func (t *table) eachKnown(f func(space int, addr netip.Addr)) {
 	visit := func(addr netip.Addr) {
-		for i := range t.spaces {
-			if t.spaces[i].prefix.Contains(addr) {
-				f(i, addr)
-				return
-			}
+		if i := t.spaceAt(addr); i >= 0 {
+			f(i, addr)
 		}
 	}
 	for addr := range t.live {
@@ -70,7 +67,7 @@ func (t *table) eachKnown(f func(space int, addr netip.Addr)) {
 // belowCursor reports whether the cursor of space i has passed addr.
 func (t *table) belowCursor(i int, addr netip.Addr) bool {
 	p := t.meta.Pools[i]
-	first, last := usable(p.Prefix)
+	first, last := Usable(p.Prefix)
 	if addr.Less(first) || last.Less(addr) {
 		return false
 	}
@@ -112,7 +109,7 @@ func (t *table) giveable(i int) (n uint64, ok bool) {
 // passed, zero ones where it has passed none.
 func (t *table) passed(i int) (first, last netip.Addr) {
 	p := t.meta.Pools[i]
-	first, last = usable(p.Prefix)
+	first, last = Usable(p.Prefix)
 	if !p.Next.IsValid() {
 		return first, last
 	}
@@ -237,7 +234,7 @@ func (t *table) reopen(addrs []netip.Addr) {
 	free := make(map[int][]netip.Addr)
 	slices.SortFunc(addrs, netip.Addr.Compare)
 	for _, a := range slices.Compact(addrs) {
-		i := slices.IndexFunc(t.spaces, func(s space) bool { return s.prefix.Contains(a) })
+		i := t.spaceAt(a)
 		if _, reserved := t.reserved[a]; i < 0 || reserved || t.given[a] > 0 || t.live[a] != nil {
 			continue
 		}

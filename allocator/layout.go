@@ -133,7 +133,7 @@ func (l Layout) CheckStatic(addr netip.Addr) error {
 		return fmt.Errorf("%v lies in no pool: add a pool that has it, such as \"pool %v/%d\"", addr, addr, addr.BitLen())
 	}
 	p := l.Pools[i]
-	if first, last := usable(p.Prefix); addr.Less(first) || last.Less(addr) {
+	if first, last := Usable(p.Prefix); addr.Less(first) || last.Less(addr) {
 		return fmt.Errorf("%v is the network or the broadcast address of pool %v: choose another", addr, p.Prefix)
 	}
 	for _, r := range p.Exclude {

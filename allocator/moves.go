@@ -24,11 +24,6 @@ type Move struct {
 	Why string
 }
 
-// String says all of it in one line.
-func (m Move) String() string {
-	return fmt.Sprintf("%v: %v -> %v: %s", m.Key, m.From, m.To, m.Why)
-}
-
 // Moves is a plan of moves that waits for the operator's word. Loading a
 // configuration moves nothing; what it would move is planned, told, and done
 // only when [Config.Confirm] has the plan's name.
@@ -110,13 +105,8 @@ func (p *plan) wishAt(addr netip.Addr) {
 
 // movesName returns the name of a plan.
 func movesName(generation uint64, causes map[string]struct{}) string {
-	sorted := make([]string, 0, len(causes))
-	for c := range causes {
-		sorted = append(sorted, c)
-	}
-	slices.Sort(sorted)
 	h := sha256.New()
-	for _, c := range sorted {
+	for _, c := range sortedNames(causes) {
 		fmt.Fprintf(h, "%q\n", c)
 	}
 	return fmt.Sprintf("%d-%x", generation, h.Sum(nil)[:4])

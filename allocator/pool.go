@@ -21,15 +21,15 @@ type Pool struct {
 
 // newPool returns the pool of prefix with nothing given out yet.
 func newPool(prefix netip.Prefix) Pool {
-	first, _ := usable(prefix)
+	first, _ := Usable(prefix)
 	return Pool{Prefix: prefix, Next: first}
 }
 
-// usable returns the first and last address of prefix that may be given out.
+// Usable returns the first and last address of prefix that may be given out.
 // Of v4 prefixes of /30 and shorter, the network and the broadcast address may
 // not: hosts and routers treat them as special. Of /31 (RFC 3021), /32 and v6
 // prefixes every address may.
-func usable(prefix netip.Prefix) (first, last netip.Addr) {
+func Usable(prefix netip.Prefix) (first, last netip.Addr) {
 	r := netipx.RangeOfPrefix(prefix)
 	first, last = r.From(), r.To()
 	if first.Is4() && prefix.Bits() <= 30 {
@@ -41,7 +41,7 @@ func usable(prefix netip.Prefix) (first, last netip.Addr) {
 // after returns the address that follows addr in the pool, the zero Addr at
 // its end.
 func (p Pool) after(addr netip.Addr) netip.Addr {
-	_, last := usable(p.Prefix)
+	_, last := Usable(p.Prefix)
 	if !addr.Less(last) {
 		return netip.Addr{}
 	}
@@ -53,7 +53,7 @@ func (p Pool) gives(addr netip.Addr) bool {
 	if p.Retired {
 		return false
 	}
-	first, last := usable(p.Prefix)
+	first, last := Usable(p.Prefix)
 	return addr.BitLen() == first.BitLen() && !addr.Less(first) && !last.Less(addr)
 }
 
@@ -61,7 +61,7 @@ func (p Pool) gives(addr netip.Addr) bool {
 // excluded, at most 2^63-1.
 func (p Pool) size(exclude []netipx.IPRange) uint64 {
 	var b netipx.IPSetBuilder
-	first, last := usable(p.Prefix)
+	first, last := Usable(p.Prefix)
 	b.AddRange(netipx.IPRangeFrom(first, last))
 	for _, r := range exclude {
 		b.RemoveRange(r)

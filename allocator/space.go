@@ -86,12 +86,21 @@ func within(ranges []netipx.IPRange, addr netip.Addr) (netipx.IPRange, bool) {
 
 // spaceOf returns the first space that addr lies in, nil if none does.
 func (t *table) spaceOf(addr netip.Addr) *space {
-	for i := range t.spaces {
-		if t.spaces[i].prefix.Contains(addr) {
-			return &t.spaces[i]
-		}
+	if i := t.spaceAt(addr); i >= 0 {
+		return &t.spaces[i]
 	}
 	return nil
+}
+
+// spaceAt returns the number of the first space that addr lies in, -1 if none
+// does.
+func (t *table) spaceAt(addr netip.Addr) int {
+	for i := range t.spaces {
+		if t.spaces[i].prefix.Contains(addr) {
+			return i
+		}
+	}
+	return -1
 }
 
 // misplaced says why the entry of key, which has addr, should not, empty if it
@@ -107,7 +116,7 @@ func (t *table) misplaced(key vip.Key, row *vip.Row, addr netip.Addr) string {
 // unfit says why the entry of key cannot stay at addr, empty if it can. static
 // says that it is the entry's static address.
 func (t *table) unfit(key vip.Key, addr netip.Addr, static bool) string {
-	i := slices.IndexFunc(t.spaces, func(s space) bool { return s.prefix.Contains(addr) })
+	i := t.spaceAt(addr)
 	if i < 0 {
 		return "it lies in no pool"
 	}

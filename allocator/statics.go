@@ -85,7 +85,7 @@ func (p *plan) judgeStatic(key vip.Key, addr netip.Addr) (v verdict, was *Holdin
 	if _, unreadable := p.t.reserved[addr]; unreadable {
 		return no("the record of who has it cannot be read")
 	}
-	if p.t.given[addr] > 0 || p.gives[addr] {
+	if p.given(addr) {
 		return no("Kuma gave it to an entry of its own")
 	}
 	if c := p.addrs[addr]; c != nil {

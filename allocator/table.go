@@ -117,7 +117,7 @@ func (t *table) apply(d Delta) {
 				t.count(c.Addr, -1) // the row counts it from now on
 			}
 		}
-		i := slices.IndexFunc(t.spaces, func(s space) bool { return s.prefix.Contains(c.Addr) })
+		i := t.spaceAt(c.Addr)
 		switch {
 		case c.New == nil:
 			free = append(free, c.Addr)

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/meshvip/coredns-meshvip/allocator"
 	"go4.org/netipx"
 )
 
@@ -66,15 +67,8 @@ func withRange(ranges []netipx.IPRange, r netipx.IPRange) []netipx.IPRange {
 	return set.Ranges()
 }
 
-// givable returns the addresses that a pool of prefix can give out. Network and
-// broadcast address are left out of v4 ranges of /30 and shorter.
-func givable(prefix netip.Prefix) netipx.IPRange {
-	r := netipx.RangeOfPrefix(prefix)
-	if r.From().Is4() && prefix.Bits() <= 30 {
-		return netipx.IPRangeFrom(r.From().Next(), r.To().Prev())
-	}
-	return r
-}
+// givable returns the addresses that a pool of prefix can give out.
+func givable(prefix netip.Prefix) netipx.IPRange { return netipx.IPRangeFrom(allocator.Usable(prefix)) }
 
 // contains reports whether all of inner lies in outer.
 func contains(outer, inner netipx.IPRange) bool {
