@@ -71,15 +71,8 @@ func held(s allocator.State, service string, h allocator.Holding) allocator.Addr
 // contradict writes contradictions into the store at path.
 func contradict(t testing.TB, path string, what ...contradiction) {
 	t.Helper()
-	store, _, err := boltstore.Open(path, boltstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store, state := loaded(t, path)
 	defer store.Close()
-	state, err := store.Load(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
 	d := allocator.Delta{Base: state.Meta.Revision, Meta: state.Meta}
 	d.Meta.Revision++
 	for _, c := range what {
@@ -93,16 +86,24 @@ func contradict(t testing.TB, path string, what ...contradiction) {
 // breaches returns what allocator.Check says of the store at path.
 func breaches(t testing.TB, path string) error {
 	t.Helper()
+	store, state := loaded(t, path)
+	defer store.Close()
+	return allocator.Check(state)
+}
+
+// loaded opens the store at path, and returns it with what it holds.
+func loaded(t testing.TB, path string) (*boltstore.Store, allocator.State) {
+	t.Helper()
 	store, _, err := boltstore.Open(path, boltstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
 	state, err := store.Load(context.Background())
 	if err != nil {
+		store.Close()
 		t.Fatal(err)
 	}
-	return allocator.Check(state)
+	return store, state
 }
 
 func TestATableThatContradictsItselfIsRepaired(t *testing.T) {

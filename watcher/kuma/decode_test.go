@@ -264,6 +264,24 @@ func TestInvalidDocumentsAreSetAsideAndNamed(t *testing.T) {
 // samplesVar names the environment variable with a folder of real Kuma files.
 const samplesVar = "MESHVIP_KUMA_SAMPLES"
 
+// liveSamples returns what reads a listing of a running control plane, or skips
+// the test where there are none.
+func liveSamples(t *testing.T) (read func(file string) string) {
+	t.Helper()
+	dir := os.Getenv(samplesVar)
+	if dir == "" {
+		t.Skipf("%s is not set: it names a folder with api/live/*.json from a control plane of Kuma", samplesVar)
+	}
+	return func(file string) string {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join(dir, "api", "live", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+}
+
 func TestKumasOwnFilesAreRead(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv(samplesVar)

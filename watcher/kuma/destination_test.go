@@ -1,8 +1,6 @@
 package kuma_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -169,10 +167,7 @@ func TestBothFormsOfADestinationAreOneResource(t *testing.T) {
 // plane with what they say, read by eye.
 func TestKumasOwnDestinationsAreRead(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv(samplesVar)
-	if dir == "" {
-		t.Skipf("%s is not set: it names a folder with api/live/*.json from a control plane of Kuma", samplesVar)
-	}
+	live := liveSamples(t)
 	for file, want := range map[string][]string{
 		"meshservices.json": {
 			"default 3:default/backend 8080 mesh-service:backend <241.0.0.1 ~backend.svc.mesh.local",
@@ -185,11 +180,7 @@ func TestKumasOwnDestinationsAreRead(t *testing.T) {
 		"meshexternalservices.json":  {"default 4:default/mes 443 mesh-external-service:mes <242.0.0.0 ~mes.extsvc.mesh.local"},
 		"meshmultizoneservices.json": nil,
 	} {
-		data, err := os.ReadFile(filepath.Join(dir, "api", "live", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := claimed(t, string(data))
+		got := claimed(t, live(file))
 		slices.Sort(got)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: want -, got +:\n%s", file, d)

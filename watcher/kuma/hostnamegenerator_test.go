@@ -2,8 +2,6 @@ package kuma_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -192,16 +190,9 @@ func TestAGeneratorThatCannotBeReadIsSetAside(t *testing.T) {
 // there.
 func TestKumasOwnGeneratorsMakeTheNamesThatItMade(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv(samplesVar)
-	if dir == "" {
-		t.Skipf("%s is not set: it names a folder with api/live/*.json from a control plane of Kuma", samplesVar)
-	}
+	live := liveSamples(t)
 	read := func(file, from, to string) []kuma.Resource {
-		data, err := os.ReadFile(filepath.Join(dir, "api", "live", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return decode(t, strings.ReplaceAll(string(data), from, to))
+		return decode(t, strings.ReplaceAll(live(file), from, to))
 	}
 	generators := read("hostnamegenerators.json", "", "")
 	if len(generators) != 2 {

@@ -43,7 +43,9 @@ func TestCrossMeshListenersHaveANameInEveryMesh(t *testing.T) {
 		"": nil,
 		"{port: 80, hostname: a.mesh}, {port: 81, crossMesh: false, hostname: b.mesh}, {port: none}": nil, // no business of other meshes
 		"{port: 80, crossMesh: true, hostname: API.payments.mesh}":                                   {"API.payments.mesh{80" + common + "API.payments.mesh}"},
-		"{port: 80, crossMesh: true}":                                                                {"internal.gw.m.mesh{80" + common + "internal.gw.m.mesh}"},
+		"{port: 80, crossMesh: true}": {
+			"internal.gw.m.mesh{80" + common + "internal.gw.m.mesh}",
+		},
 		"{port: 80, crossMesh: true, hostname: '*'}, {port: 81, crossMesh: true, hostname: '*.mesh'}, {port: 82, crossMesh: true, hostname: ''}, {port: 83, crossMesh: true, hostname: 'a.*'}": {
 			"internal.gw.m.mesh{80" + common + "internal.gw.m.mesh}", "internal.gw.m.mesh{81" + common + "internal.gw.m.mesh}",
 			"internal.gw.m.mesh{82" + common + "internal.gw.m.mesh}", "internal.gw.m.mesh{83" + common + "internal.gw.m.mesh}",

@@ -2,8 +2,6 @@ package kuma_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -226,17 +224,10 @@ func TestATagThatIsNoTextIsAFault(t *testing.T) {
 // to its Dataplanes. None of them has a tag port, so it gives them no name.
 func TestKumasOwnVirtualOutboundIsRead(t *testing.T) {
 	t.Parallel()
-	dir := os.Getenv(samplesVar)
-	if dir == "" {
-		t.Skipf("%s is not set: it names a folder with api/live/*.json from a control plane of Kuma", samplesVar)
-	}
+	live := liveSamples(t)
 	var all []kuma.Resource
 	for _, file := range []string{"virtual-outbounds.json", "dataplanes.json"} {
-		data, err := os.ReadFile(filepath.Join(dir, "api", "live", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, decode(t, string(data))...)
+		all = append(all, decode(t, live(file))...)
 	}
 	v := all[0].Spec.(*kuma.VirtualOutbound)
 	if got := v.Created.Format("2006-01-02T15:04:05.000"); got != "2026-12-01T03:31:39.707" {
