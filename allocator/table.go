@@ -286,7 +286,7 @@ func families(pools []Pool) (v4, v6 bool) {
 // lacks reports whether a row has no address of the family and is to have one:
 // what Kuma gave addresses to gets none from us.
 func lacks(row *vip.Row, v4 bool) bool {
-	return !hasFamily(row, v4) && len(row.Given()) == 0
+	return !hasFamily(row, v4) && len(row.Given()) == 0 && !row.Follows()
 }
 
 // rowsOf returns the rows of a set of keys, in no order. The caller sorts them,

@@ -40,13 +40,21 @@ type Row struct {
 // Key returns the identity of the row's entry.
 func (r *Row) Key() Key { return r.Entry.Key() }
 
-// Given returns the addresses that Kuma gave to the entry (see [Terms]), sorted.
-// Only kinds that are keyed by their mesh, which one mesh lists, have any.
+// Given returns the addresses that Kuma gave to the entry (see [Terms]), sorted:
+// those that the first of the meshes says which says any.
 func (r *Row) Given() []netip.Addr {
-	if r.Entry.Kind.OfMesh() && len(r.Listings) > 0 && r.Listings[0].Terms != nil {
-		return r.Listings[0].Terms.Given
+	for _, l := range r.Listings {
+		if l.Terms != nil && len(l.Terms.Given) > 0 {
+			return l.Terms.Given
+		}
 	}
 	return nil
+}
+
+// Follows reports whether only Kuma gives addresses to the entry: one of its
+// meshes says so.
+func (r *Row) Follows() bool {
+	return slices.ContainsFunc(r.Listings, func(l Listing) bool { return l.Terms != nil && l.Terms.Follow })
 }
 
 // Hostnames returns the full names that the entry answers to, where they do not

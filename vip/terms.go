@@ -24,11 +24,14 @@ type Terms struct {
 	// mesh answers to: the one that a PTR shows first, none twice, without a
 	// final dot. Other kinds have none: their names follow from their own.
 	Hostnames []string
+	// Follow says that only Kuma gives addresses to the entry: it gets none from
+	// a pool, also while it has none.
+	Follow bool
 }
 
 // Empty reports whether t asks for nothing.
 func (t *Terms) Empty() bool {
-	return t == nil || len(t.Static) == 0 && len(t.Given) == 0 && len(t.Hostnames) == 0
+	return t == nil || len(t.Static) == 0 && len(t.Given) == 0 && len(t.Hostnames) == 0 && !t.Follow
 }
 
 // Equal reports whether t and u ask for the same; nil is the same as empty.
@@ -39,5 +42,6 @@ func (t *Terms) Equal(u *Terms) bool {
 	case t.Empty() || u.Empty():
 		return t.Empty() && u.Empty()
 	}
-	return slices.Equal(t.Static, u.Static) && slices.Equal(t.Given, u.Given) && slices.Equal(t.Hostnames, u.Hostnames)
+	return slices.Equal(t.Static, u.Static) && slices.Equal(t.Given, u.Given) && slices.Equal(t.Hostnames, u.Hostnames) &&
+		t.Follow == u.Follow
 }

@@ -14,7 +14,7 @@ type asked struct {
 	// statics has for each static address which resources ask for it, and how
 	// many times.
 	statics map[netip.Addr]map[kuma.ID]int
-	// told are terms with given addresses or hostnames, sorted.
+	// told are terms with given addresses or hostnames, or that follow, sorted.
 	told []counted[*vip.Terms]
 }
 
@@ -30,7 +30,7 @@ func (a *asked) add(id kuma.ID, t *vip.Terms) {
 		}
 		a.statics[addr][id]++
 	}
-	if len(t.Given)+len(t.Hostnames) > 0 {
+	if len(t.Given)+len(t.Hostnames) > 0 || t.Follow {
 		a.told = add(a.told, t, kuma.CompareTerms)
 	}
 }
@@ -45,7 +45,7 @@ func (a *asked) sub(id kuma.ID, t *vip.Terms) {
 			delete(a.statics, addr)
 		}
 	}
-	if len(t.Given)+len(t.Hostnames) > 0 {
+	if len(t.Given)+len(t.Hostnames) > 0 || t.Follow {
 		a.told = sub(a.told, t, kuma.CompareTerms)
 	}
 }
@@ -100,6 +100,7 @@ func (a *asked) merged() *vip.Terms {
 	folded := make(map[string]struct{})
 	for _, c := range a.told {
 		t.Given = append(t.Given, c.value.Given...)
+		t.Follow = t.Follow || c.value.Follow
 		for _, name := range c.value.Hostnames {
 			fold := vip.Fold(name)
 			if _, twice := folded[fold]; !twice {

@@ -38,8 +38,8 @@ func (c Claim) Compare(o Claim) int {
 	)
 }
 
-// CompareTerms orders terms by static addresses, given addresses and
-// hostnames. nil is the same as empty.
+// CompareTerms orders terms by static addresses, given addresses, hostnames and
+// whether they are Kuma's alone to give. nil is the same as empty.
 func CompareTerms(t, u *vip.Terms) int {
 	var none vip.Terms
 	t, u = cmp.Or(t, &none), cmp.Or(u, &none)
@@ -47,7 +47,19 @@ func CompareTerms(t, u *vip.Terms) int {
 		slices.CompareFunc(t.Static, u.Static, netip.Addr.Compare),
 		slices.CompareFunc(t.Given, u.Given, netip.Addr.Compare),
 		slices.Compare(t.Hostnames, u.Hostnames),
+		compareBool(t.Follow, u.Follow),
 	)
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // Equal reports whether c and o ask for the same.
