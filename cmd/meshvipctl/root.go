@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The groups of the commands in the help.
+const (
+	groupRead    = "read"
+	groupChange  = "change"
+	groupOffline = "offline"
+)
+
+// commands are all that there are, in the order of the help. Each returns a new
+// command that works in s.
+var commands = []func(s *session) *cobra.Command{
+	versionCommand,
+}
+
+const rootLong = `meshvipctl looks into the address table of meshvip: which entry of which mesh
+has which virtual IP, why, and since when. It explains what is not as it was
+asked for, and does what only an operator may do.
+
+It finds the table by the first of these that is given:
+
+  --admin ADDRESS   the admin interface of a running server: unix:PATH or HOST:PORT
+  --store PATH      the store: through the socket of the server that has it open
+                    (PATH.sock), or else the file itself
+  --corefile PATH   the Corefile that the server runs with, which names both
+  MESHVIP_ADMIN     an environment variable, as --admin
+  ./Corefile        where the current directory has one, as --corefile
+  ./meshvip.db      as --store
+
+A store that no server has open is read as it lies: no command creates one,
+and those that only show something change nothing in it.`
+
+const rootExitCodes = `Exit codes:
+  0  done, and all is well
+  1  something is not as it should be: a breach, a difference, a refused plan
+  2  the command line is not understood
+  3  a table or file cannot be reached, opened or read
+  4  what was asked for is not there`
+
+const rootExample = `  meshvipctl status
+  meshvipctl explain backend.mesh
+  meshvipctl explain 240.0.0.7
+  meshvipctl --store /var/lib/meshvip/meshvip.db table --mesh default
+  MESHVIP_ADMIN=unix:/run/meshvip.sock meshvipctl watch`
+
+// newRoot returns the whole tool, working in s.
+func newRoot(s *session) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "meshvipctl",
+		Short:         "Look into meshvip's address table, and explain it",
+		Long:          rootLong + "\n\n" + rootExitCodes,
+		Example:       rootExample,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			// The command line is understood: what fails now is no usage error.
+			s.begun = true
+			return nil
+		},
+	}
+	root.AddGroup(
+		&cobra.Group{ID: groupRead, Title: "See and explain:"},
+		&cobra.Group{ID: groupChange, Title: "Change:"},
+		&cobra.Group{ID: groupOffline, Title: "Carry tables from place to place:"},
+	)
+	s.bind(root.PersistentFlags())
+	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formatNames(), cobra.ShellCompDirectiveNoFileComp))
+	for _, command := range commands {
+		root.AddCommand(command(s))
+	}
+	root.SetIn(s.in)
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	return root
+}
+
+// run runs one command line in s and returns the exit code.
+func run(ctx context.Context, s *session, args []string) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	err = errors.Join(err, s.close())
+	code := exitCode(err, s.begun)
+	if err != nil && err.Error() != "" {
+		fmt.Fprintln(s.err, "meshvipctl: "+strings.TrimSpace(err.Error()))
+	}
+	if code == codeUsage {
+		fmt.Fprintf(s.err, "%q tells how.\n", cmd.CommandPath()+" --help")
+	}
+	return code
+}
+
+// formatNames returns the names of the output formats.
+func formatNames() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = string(f)
+	}
+	return slices.Clip(names)
+}
