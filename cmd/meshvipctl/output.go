@@ -39,26 +39,39 @@ func (f *format) Set(s string) error {
 	return fmt.Errorf("there is no format %q: choose one of %s", s, strings.Join(formatNames(), ", "))
 }
 
-// print shows v in the chosen format; text is what it is as text.
-func (s *session) print(v any, text func(w io.Writer)) error {
-	var b strings.Builder
+// print shows v in the chosen format; text writes it as text.
+func (s *session) print(v any, text func(p *page)) error {
+	out, err := s.render(v, text)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(s.out, out)
+	return err
+}
+
+// render returns what print writes.
+func (s *session) render(v any, text func(p *page)) (string, error) {
 	switch s.format {
 	case formatJSON:
+		var b strings.Builder
 		e := json.NewEncoder(&b)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
-		if err := e.Encode(v); err != nil {
-			return err
-		}
+		err := e.Encode(v)
+		return b.String(), err
 	case formatYAML:
-		y, err := yaml.Marshal(v)
-		if err != nil {
-			return err
-		}
-		b.Write(y)
-	default:
-		text(&b)
+		b, err := yaml.Marshal(v)
+		return string(b), err
 	}
-	_, err := io.WriteString(s.out, b.String())
-	return err
+	p := s.page()
+	text(p)
+	return p.String(), nil
+}
+
+// page returns an empty page for the session's output.
+func (s *session) page() *page {
+	if !s.outTerm {
+		return &page{}
+	}
+	return &page{width: s.width, color: s.env("NO_COLOR") == "" && s.env("TERM") != "dumb"}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -24,7 +22,7 @@ func versionCommand(s *session) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			b := build{Version: version, Go: runtime.Version()}
-			return s.print(b, func(w io.Writer) { fmt.Fprintf(w, "meshvipctl %s (%s)\n", b.Version, b.Go) })
+			return s.print(b, func(p *page) { p.line("meshvipctl %s (%s)", b.Version, b.Go) })
 		},
 	}
 }
