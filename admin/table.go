@@ -1,0 +1,41 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/names"
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// Table is what a [Handler] serves: an address table and the parts around it.
+// Parts that there are not are nil, and what they would know is unknown. It is
+// not changed while it is served.
+type Table struct {
+	// Alloc is the table itself. It is required.
+	Alloc *allocator.Allocator
+	// Index and Zones say which names entries have: Zones are the forward zones
+	// of all server blocks in their order, lower case, with the final dot.
+	Index *names.Index
+	Zones []string
+	// Sources says how the sources fare.
+	Sources func() []Source
+	// Resources says which resources ask for an entry.
+	Resources func(vip.Key) []Resource
+	// Changes remembers what commits did. Who makes it closes it.
+	Changes *Recorder
+	// Started is when the server started, Version its version, Store where the
+	// table is durable, as the Corefile says it.
+	Started time.Time
+	Version string
+	Store   string
+	// Offline: there is no server.
+	Offline bool
+}
+
+// Recorder remembers recent commits.
+type Recorder struct{}
+
+// Handler returns the interface to t.
+func Handler(t *Table) http.Handler { return http.NotFoundHandler() }
