@@ -20,6 +20,9 @@ func (d *Desired) Problems() []Problem {
 	for id := range d.repeated {
 		ds := d.declarations[id]
 		for _, x := range ds[1:] {
+			if d.apart != nil && d.apart(x.place, ds[0].place) && x.resource.Equal(ds[0].resource) {
+				continue // two sources that say the same
+			}
 			ps = append(ps, Problem{x.resource.Where, fmt.Sprintf(
 				"%s is declared in %s already and does not count here: remove one of the two", id, ds[0].resource.Where)})
 		}
@@ -114,8 +117,10 @@ func (d *Desired) staticClashes(m *mesh, key vip.Key) []Problem {
 
 // where returns the place of a resource for messages.
 func (d *Desired) where(m *mesh, id kuma.ID) string {
-	if r := d.active(id); r != nil {
-		return r.Where
+	for ; id.Source < d.sources; id.Source++ {
+		if r := d.active(id); r != nil {
+			return r.Where
+		}
 	}
 	return "mesh " + m.name
 }

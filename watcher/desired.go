@@ -35,6 +35,11 @@ type Desired struct {
 	named      map[string]struct{}   // meshes with destinations that generators name
 	unsettled  map[string]struct{}   // meshes in which policies may give something else
 	troubled   map[string]struct{}   // meshes with policies that do not have their way
+
+	// sources is how many sources there are. apart reports whether two places
+	// belong to different ones; nil where there is one.
+	sources int
+	apart   func(a, b string) bool
 }
 
 // NewDesired returns the state in which nobody asks for anything.
@@ -52,6 +57,7 @@ func NewDesired() *Desired {
 		named:        make(map[string]struct{}),
 		unsettled:    make(map[string]struct{}),
 		troubled:     make(map[string]struct{}),
+		sources:      1,
 	}
 	d.mesh(vip.DefaultMesh)
 	return d

@@ -19,6 +19,7 @@ const (
 	defaultNegativeTTL = 5            // seconds
 	defaultCooldown    = 24 * time.Hour
 	defaultKumaZone    = "default" // Kuma's own default
+	defaultKumaDomain  = "mesh"    // Kuma's own default
 
 	// maxTTL bounds ttl and negative_ttl, in seconds. As in CoreDNS's
 	// kubernetes plugin; 0 is allowed and asks that nothing is cached.
@@ -56,13 +57,16 @@ type RuntimeConfig struct {
 	// Statics are sorted by entry. Each address and each family of an entry
 	// stands there once.
 	Statics []StaticConfig
-	// Source is where desired state comes from. It has no default.
-	Source Stated[SourceConfig]
-	Store  Stated[StoreConfig]
+	// Sources are where desired state comes from, in the order of the Corefile.
+	// No source means that the block states none.
+	Sources []SourceConfig
+	Store   Stated[StoreConfig]
 	// Cooldown is how long a released address stays with its last owner.
 	Cooldown Stated[time.Duration]
 	// KumaZone is the name of our own Kuma zone.
 	KumaZone Stated[string]
+	// KumaDomain is the DNS domain that Kuma names gateways in.
+	KumaDomain Stated[string]
 	// MaxRelease has no value where it is not stated: the allocator's own rule
 	// holds then.
 	MaxRelease Stated[MaxRelease]
@@ -70,9 +74,11 @@ type RuntimeConfig struct {
 	Confirm Stated[string]
 	// Repair says what becomes of a table that breaks its rules.
 	Repair Stated[RepairMode]
-	// Publish is the absolute path of the directory that tables are published
-	// to, or empty.
-	Publish Stated[string]
+	// Publish says where tables are published to, and how.
+	Publish Stated[PublishConfig]
+	// Admin is the address of the admin interface, "unix:PATH" or "HOST:PORT";
+	// empty where there is none.
+	Admin Stated[string]
 }
 
 // PoolConfig is one range that addresses are taken from.
@@ -91,14 +97,25 @@ func (c PoolConfig) equal(o PoolConfig) bool {
 		slices.Equal(c.Exclude, o.Exclude) && slices.Equal(c.Reserve, o.Reserve)
 }
 
-// SourceConfig says where desired state comes from.
-type SourceConfig struct {
-	Kind string // "file"
-	Dir  string // file: the absolute path of the directory
+// PublishConfig says where tables are published to, and how.
+type PublishConfig struct {
+	Dir string // the absolute path of the directory, or empty
+	// Tags and BackendRefs are the forms of outbounds: those that name the tag of
+	// a service, and those that refer to one of Kuma's newer resources.
+	Tags, BackendRefs bool
 }
 
-// String returns the source as the Corefile writes it.
-func (s SourceConfig) String() string { return s.Kind + " " + s.Dir }
+// String returns the property as the Corefile writes it.
+func (p PublishConfig) String() string {
+	s := p.Dir
+	if p.Tags {
+		s += " tags"
+	}
+	if p.BackendRefs {
+		s += " backendRef"
+	}
+	return s
+}
 
 // StoreConfig says where the table is durable.
 type StoreConfig struct {
@@ -165,8 +182,9 @@ func (r RuntimeConfig) Prefixes() []netip.Prefix {
 // Stated reports whether the block states any property of the runtime. A block
 // that states none refers to the runtime of another.
 func (r RuntimeConfig) Stated() bool {
-	return len(r.Pools) > 0 || len(r.Statics) > 0 || r.Source.Stated() || r.Store.Stated() || r.Cooldown.Stated() ||
-		r.KumaZone.Stated() || r.MaxRelease.Stated() || r.Confirm.Stated() || r.Repair.Stated() || r.Publish.Stated()
+	return len(r.Pools) > 0 || len(r.Statics) > 0 || len(r.Sources) > 0 || r.Store.Stated() || r.Cooldown.Stated() ||
+		r.KumaZone.Stated() || r.KumaDomain.Stated() || r.MaxRelease.Stated() || r.Confirm.Stated() || r.Repair.Stated() || r.Publish.Stated() ||
+		r.Admin.Stated()
 }
 
 // BlockConfig holds the properties of one server block.

@@ -22,14 +22,18 @@ func merge(a, b RuntimeConfig) (RuntimeConfig, error) {
 	if m.Statics, err = mergeStatics(a.Statics, b.Statics); err != nil {
 		return RuntimeConfig{}, err
 	}
-	mergeStated(&err, "source", &m.Source, b.Source)
+	if m.Sources, err = mergeSources(a.Sources, b.Sources); err != nil {
+		return RuntimeConfig{}, err
+	}
 	mergeStated(&err, "store", &m.Store, b.Store)
 	mergeStated(&err, "cooldown", &m.Cooldown, b.Cooldown)
 	mergeStated(&err, "kuma_zone", &m.KumaZone, b.KumaZone)
+	mergeStated(&err, "kuma_domain", &m.KumaDomain, b.KumaDomain)
 	mergeStated(&err, "max_release", &m.MaxRelease, b.MaxRelease)
 	mergeStated(&err, "confirm", &m.Confirm, b.Confirm)
 	mergeStated(&err, "repair", &m.Repair, b.Repair)
 	mergeStated(&err, "publish", &m.Publish, b.Publish)
+	mergeStated(&err, "admin", &m.Admin, b.Admin)
 	if err != nil {
 		return RuntimeConfig{}, err
 	}
@@ -84,9 +88,14 @@ func complete(r RuntimeConfig) error {
 		return fmt.Errorf("%s: meshvip has no pool to take addresses from: "+
 			"add a line such as \"pool 240.0.0.0/8\"", r.Place)
 	}
-	if !r.Source.Stated() {
+	if len(r.Sources) == 0 {
 		return fmt.Errorf("%s: meshvip has no source of services: "+
-			"add a line such as \"source file resources\", with the directory of your resource files", r.Place)
+			"add a line such as \"source file resources\", with the directory of your resource files, "+
+			"or \"source kuma http://127.0.0.1:5681\", with the address of your control plane", r.Place)
+	}
+	if r.Admin.Value == adminBeside && r.Store.Value.Path == "" {
+		return fmt.Errorf("%s: admin has no address, and a store in memory has no file beside which its socket could be: "+
+			"write for example \"admin unix:meshvip.sock\"", r.Admin.Place)
 	}
 	return nil
 }

@@ -31,17 +31,19 @@ type property struct {
 var properties = []property{
 	{name: "pool", parse: (*parser).pool, many: true, block: true},
 	{name: "static", parse: (*parser).static, many: true},
-	{name: "source", parse: (*parser).source},
+	{name: "source", parse: (*parser).source, many: true, block: true},
 	{name: "store", parse: (*parser).store},
 	{name: "ttl", parse: (*parser).ttl},
 	{name: "negative_ttl", parse: (*parser).negativeTTL},
 	{name: "cooldown", parse: (*parser).cooldown},
 	{name: "kuma_zone", parse: (*parser).kumaZone},
+	{name: "kuma_domain", parse: (*parser).kumaDomain},
 	{name: "ns", parse: (*parser).ns},
 	{name: "max_release", parse: (*parser).maxRelease},
 	{name: "confirm", parse: (*parser).confirm},
 	{name: "repair", parse: (*parser).repair},
 	{name: "publish", parse: (*parser).publish},
+	{name: "admin", parse: (*parser).admin},
 	{name: "meshes", parse: (*parser).meshes},
 	{name: "fallthrough", parse: (*parser).fallThrough},
 }
@@ -142,10 +144,11 @@ func defaults(place, root string) Config {
 	return Config{
 		Place: place,
 		Runtime: RuntimeConfig{
-			Place:    place,
-			Store:    Stated[StoreConfig]{Value: StoreConfig{Kind: "bolt", Path: filepath.Join(root, defaultStoreFile)}},
-			Cooldown: Stated[time.Duration]{Value: defaultCooldown},
-			KumaZone: Stated[string]{Value: defaultKumaZone},
+			Place:      place,
+			Store:      Stated[StoreConfig]{Value: StoreConfig{Kind: "bolt", Path: filepath.Join(root, defaultStoreFile)}},
+			Cooldown:   Stated[time.Duration]{Value: defaultCooldown},
+			KumaZone:   Stated[string]{Value: defaultKumaZone},
+			KumaDomain: Stated[string]{Value: defaultKumaDomain},
 		},
 		Block: BlockConfig{
 			TTL:         Stated[uint32]{Value: defaultTTL},

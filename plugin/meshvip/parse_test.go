@@ -97,12 +97,13 @@ func TestEveryPropertyIsReadWithItsPlace(t *testing.T) {
 			},
 			Confirm:    Stated[string]{"3-9f2a61c0", "Testfile:15"},
 			Repair:     Stated[RepairMode]{RepairReport, "Testfile:16"},
-			Source:     Stated[SourceConfig]{SourceConfig{"file", "/data/resources"}, "Testfile:18"},
+			Sources:    []SourceConfig{{Kind: "file", Dir: "/data/resources", Place: "Testfile:18"}},
 			Store:      Stated[StoreConfig]{StoreConfig{"bolt", "/data/tables/vips.db"}, "Testfile:19"},
 			Cooldown:   Stated[time.Duration]{90 * time.Minute, "Testfile:22"},
 			KumaZone:   Stated[string]{"west", "Testfile:23"},
 			MaxRelease: Stated[MaxRelease]{MaxRelease{20, true}, "Testfile:25"},
-			Publish:    Stated[string]{"/var/lib/meshvip/out", "Testfile:26"},
+			KumaDomain: Stated[string]{Value: "mesh"},
+			Publish:    Stated[PublishConfig]{PublishConfig{Dir: "/var/lib/meshvip/out", Tags: true}, "Testfile:26"},
 		},
 		Block: BlockConfig{
 			Forward:     []string{"mesh.", "other.example."},
@@ -137,10 +138,11 @@ func TestWhatIsNotStatedHasItsDefault(t *testing.T) {
 		want := Config{
 			Place: "Testfile:1",
 			Runtime: RuntimeConfig{
-				Place:    "Testfile:1",
-				Store:    Stated[StoreConfig]{Value: StoreConfig{"bolt", filepath.Join(dir, "meshvip.db")}},
-				Cooldown: Stated[time.Duration]{Value: 24 * time.Hour},
-				KumaZone: Stated[string]{Value: "default"},
+				Place:      "Testfile:1",
+				Store:      Stated[StoreConfig]{Value: StoreConfig{"bolt", filepath.Join(dir, "meshvip.db")}},
+				Cooldown:   Stated[time.Duration]{Value: 24 * time.Hour},
+				KumaZone:   Stated[string]{Value: "default"},
+				KumaDomain: Stated[string]{Value: "mesh"},
 			},
 			Block: BlockConfig{
 				Forward:     []string{"mesh.", "."},
@@ -183,7 +185,7 @@ func TestErrorsSayWhereWhatAndWhatInstead(t *testing.T) {
 		lines string
 		want  []string
 	}{
-		{"pol 240.0.0.0/8", []string{"Testfile:2", "unknown property 'pol'", "pool, static, source, store, ttl, negative_ttl, cooldown, kuma_zone, ns, max_release, confirm, repair, publish, meshes, fallthrough"}},
+		{"pol 240.0.0.0/8", []string{"Testfile:2", "unknown property 'pol'", "pool, static, source, store, ttl, negative_ttl, cooldown, kuma_zone, kuma_domain, ns, max_release, confirm, repair, publish, admin, meshes, fallthrough"}},
 		{"pool", []string{"Testfile:2", `"pool 240.0.0.0/8"`}},
 		{"pool 240.0.0.1/8", []string{"Testfile:2", "'240.0.0.1/8'", `write "240.0.0.0/8"`}},
 		{"pool 240.0.0.1", []string{"'240.0.0.1' is an address", `"240.0.0.1/32"`}},
@@ -223,9 +225,9 @@ func TestErrorsSayWhereWhatAndWhatInstead(t *testing.T) {
 		{"source", []string{"Testfile:2", `"source file resources"`}},
 		{"source resources", []string{`"source file resources"`}},
 		{"source file a b", []string{`"source file resources"`}},
-		{"source etcd a", []string{`"file DIR" is the only kind`}},
+		{"source etcd a", []string{`source needs a kind and its place: write for example "source file resources"`}},
 		{"source file \"\"", []string{`"source file resources"`}},
-		{"source file a\nsource file a", []string{"Testfile:3", "property 'source' is stated twice"}},
+		{"source file a\nsource file a", []string{"Testfile:3", "/a is stated twice, first at Testfile:2"}},
 		{"store", []string{`"bolt PATH" or "memory"`, `"store bolt meshvip.db"`}},
 		{"store memory x", []string{`"bolt PATH" or "memory"`}},
 		{"store bolt", []string{`"bolt PATH" or "memory"`}},

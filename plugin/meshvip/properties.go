@@ -18,15 +18,6 @@ func (p *parser) one(name string, args []string, want, example string) (string, 
 	return args[0], nil
 }
 
-func (p *parser) source(args []string) error {
-	if len(args) != 2 || args[0] != "file" || args[1] == "" {
-		return p.c.Errf("source needs a kind and its place, and \"file DIR\" is the only kind: " +
-			"write for example \"source file resources\"")
-	}
-	p.cfg.Runtime.Source = Stated[SourceConfig]{SourceConfig{Kind: "file", Dir: p.path(args[1])}, p.place()}
-	return nil
-}
-
 func (p *parser) store(args []string) error {
 	var s StoreConfig
 	switch {
@@ -84,6 +75,21 @@ func (p *parser) kumaZone(args []string) error {
 		return err
 	}
 	p.cfg.Runtime.KumaZone = Stated[string]{arg, p.place()}
+	return nil
+}
+
+func (p *parser) kumaDomain(args []string) error {
+	arg, err := p.one("kuma_domain", args, "the DNS domain of Kuma", defaultKumaDomain)
+	if err != nil {
+		return err
+	}
+	names, err := zoneNames(arg)
+	domain := strings.TrimSuffix(strings.Join(names, " "), ".")
+	if err != nil || len(names) != 1 || domain == "" {
+		return p.c.Errf("kuma_domain '%s' is not one DNS name: write it as in Kuma's configuration, for example \"kuma_domain %s\"",
+			arg, defaultKumaDomain)
+	}
+	p.cfg.Runtime.KumaDomain = Stated[string]{domain, p.place()}
 	return nil
 }
 
@@ -152,11 +158,25 @@ func (p *parser) repair(args []string) error {
 }
 
 func (p *parser) publish(args []string) error {
-	arg, err := p.one("publish", args, "a directory", "published")
-	if err != nil {
-		return err
+	if len(args) == 0 || args[0] == "" {
+		return p.c.Errf("publish needs a directory: write for example \"publish published\"")
 	}
-	p.cfg.Runtime.Publish = Stated[string]{p.path(arg), p.place()}
+	cfg := PublishConfig{Dir: p.path(args[0])}
+	for _, a := range args[1:] {
+		switch a {
+		case "tags":
+			cfg.Tags = true
+		case "backendRef":
+			cfg.BackendRefs = true
+		default:
+			return p.c.Errf("publish %s: '%s' is no form of outbounds: write \"tags\" for those that name a service tag, "+
+				"\"backendRef\" for those of Kuma's newer resources, or both", args[0], a)
+		}
+	}
+	if !cfg.Tags && !cfg.BackendRefs {
+		cfg.Tags = true
+	}
+	p.cfg.Runtime.Publish = Stated[PublishConfig]{cfg, p.place()}
 	return nil
 }
 

@@ -18,18 +18,18 @@ const (
 )
 
 // run works until the runtime is to end: it opens the store if need be, follows
-// the source, publishes, and does what comes with time and with reloads.
+// the sources, publishes, and does what comes with time and with reloads.
 func (r *runtime) run() {
 	if !r.openLater() || !r.takeUp() {
 		return
 	}
 	r.setOptions()
 	r.publish.all()
-	// It ends after the source, whose last commit is to be published too.
+	// It ends after the sources, whose last commit is to be published too.
 	publishing, unpublish := context.WithCancel(context.WithoutCancel(r.ctx))
 	defer unpublish()
 	r.done.Go(func() { r.publish.run(publishing) })
-	r.source = follow(r)
+	r.sources = follow(r)
 	t := time.NewTicker(tickInterval)
 	defer t.Stop()
 	due := newAlarm()
@@ -38,7 +38,7 @@ func (r *runtime) run() {
 		due.set(r.alloc.Due())
 		select {
 		case <-r.ctx.Done():
-			r.source.end()
+			r.sources.end()
 			return
 		case s := <-r.next:
 			r.reconfigure(s)
@@ -87,7 +87,7 @@ func newPause(limit time.Duration) *backoff.ExponentialBackOff {
 // is durable, for the source would give the entries other addresses, and
 // reports whether the runtime is to go on.
 func (r *runtime) takeUp() bool {
-	dir := r.settings.cfg.Publish.Value
+	dir := r.settings.cfg.Publish.Value.Dir
 	if dir == "" || r.alloc.Stats().Meta.Revision > 0 {
 		r.publish.sweepLater()
 		return true
@@ -136,20 +136,21 @@ func (r *runtime) reconfigure(s settings) {
 
 // change puts the configuration now in force, in the place of was.
 func (r *runtime) change(was, now RuntimeConfig) {
-	follows := was.Source.Value != now.Source.Value || was.KumaZone.Value != now.KumaZone.Value
+	follows := !equalSources(was.Sources, now.Sources) || was.KumaZone.Value != now.KumaZone.Value ||
+		was.KumaDomain.Value != now.KumaDomain.Value
 	if follows {
-		r.source.end()
+		r.sources.end()
 	}
 	if err := r.alloc.Configure(r.configuration()); err != nil {
 		// The layout was checked when the Corefile was read.
 		r.log.Error("the new configuration of the table is not used", "error", err)
 	}
 	r.showPools()
-	r.publish.move(now.Publish.Value)
+	r.publish.move(now.Publish.Value.Dir)
 	r.setOptions()
 	r.tick()
 	if follows {
-		r.source = follow(r)
+		r.sources = follow(r)
 	}
 }
 

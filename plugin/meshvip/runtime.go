@@ -13,8 +13,8 @@ import (
 	"github.com/meshvip/coredns-meshvip/names"
 )
 
-// runtime is one store with all that works on it: the allocator, the source
-// that feeds it, the index that queries read, and the directory that tables are
+// runtime is one store with all that works on it: the allocator, the sources
+// that feed it, the index that queries read, and the directory that tables are
 // published to. Server blocks with the same store share one.
 //
 // It is opened by whoever needs it first, and then only shows what the store
@@ -41,7 +41,7 @@ type runtime struct {
 	settings settings // what is in force
 	alloc    *allocator.Allocator
 	publish  *publisher
-	source   *follower
+	sources  *follower
 
 	ctx  context.Context // done when the runtime is to end
 	stop context.CancelFunc
@@ -91,7 +91,7 @@ func (r *runtime) open() error {
 		r.log.Warn("no store was there: a new one was created", "store", r.store)
 	}
 	r.alloc = alloc
-	r.publish = newPublisher(r.settings.cfg.Publish.Value, alloc, r.log)
+	r.publish = newPublisher(r.settings.cfg.Publish.Value.Dir, alloc, r.log)
 	r.m.lost.Set(0)
 	r.fill()
 	return nil

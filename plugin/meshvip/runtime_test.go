@@ -116,7 +116,7 @@ func TestClosingEndsWhateverGoesOn(t *testing.T) {
 		if n%3 < 2 {
 			r.use(settings{cfg: cfg.Runtime})
 			other := cfg.Runtime
-			other.Source.Value.Dir = s.dir + "/other"
+			other.Sources = []SourceConfig{{Kind: sourceFile, Dir: s.dir + "/other"}}
 			r.use(settings{cfg: other, options: "other"})
 		}
 		r.close()

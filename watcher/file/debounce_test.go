@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher"
 )
 
 func TestConstantWritesDoNotStarveADebounce(t *testing.T) {
@@ -24,7 +25,7 @@ func TestConstantWritesDoNotStarveADebounce(t *testing.T) {
 		var at []time.Time
 		ended := make(chan error)
 		go func() {
-			ended <- s.Run(ctx, func(vip.Batch) error { at = append(at, time.Now()); return nil })
+			ended <- runBoth(ctx, s, watcher.NewUnion(dir), func(vip.Batch) error { at = append(at, time.Now()); return nil })
 		}()
 		synctest.Wait()
 		began := time.Now()
@@ -53,9 +54,10 @@ func TestAChangeWaitsForTheDebounce(t *testing.T) {
 		s.notify = func() (notifier, error) { return n, nil }
 		ctx, stop := context.WithCancel(t.Context())
 		var batches atomic.Int32
+		u := watcher.NewUnion(dir)
 		ended := make(chan error)
 		go func() {
-			ended <- s.Run(ctx, func(vip.Batch) error {
+			ended <- runBoth(ctx, s, u, func(vip.Batch) error {
 				if batches.Add(1) == 2 {
 					return errDisk
 				}
@@ -75,13 +77,13 @@ func TestAChangeWaitsForTheDebounce(t *testing.T) {
 		if batches.Load() != 2 {
 			t.Errorf("%d batches after the debounce, want 2", batches.Load())
 		}
-		if s.Status().Errors != 1 {
-			t.Errorf("status %+v after a batch was refused", s.Status())
+		if u.Status().Errors != 1 {
+			t.Errorf("status %+v after a batch was refused", u.Status())
 		}
-		time.Sleep(minBackoff)
+		time.Sleep(time.Second)
 		synctest.Wait()
-		if batches.Load() != 3 || len(s.Status().Problems) != 0 {
-			t.Errorf("%d batches after the backoff, want 3; status %+v", batches.Load(), s.Status())
+		if batches.Load() != 3 || len(u.Status().Problems) != 0 {
+			t.Errorf("%d batches after the backoff, want 3; status %+v", batches.Load(), u.Status())
 		}
 		stop()
 		<-ended

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
@@ -26,15 +25,15 @@ type file struct {
 }
 
 // directory is the state machine of the source. It is told what was seen of
-// the directory and at what time, and step says what to hand over. It does no
+// the directory and at what time, and what it makes of that it tells its feed. It does no
 // input or output, knows no other clock, and is not safe for concurrent use.
 type directory struct {
 	path string
 	home kuma.Home
 
-	desired *watcher.Desired
-	files   map[string]*file
-	gone    map[string]struct{} // files that are missing and in their grace
+	feed  watcher.Feed
+	files map[string]*file
+	gone  map[string]struct{} // files that are missing and in their grace
 	// incomplete are the files, and subdirectories, of which something was
 	// never read.
 	incomplete map[string]struct{}
@@ -50,22 +49,20 @@ type directory struct {
 	failure string // why the directory cannot be listed now
 	events  string // why there are no file events
 
-	delivery
 	report
 }
 
-func newDirectory(path string, home kuma.Home, grace time.Duration) *directory {
+func newDirectory(path string, home kuma.Home, grace time.Duration, feed watcher.Feed) *directory {
 	return &directory{
 		path:       path,
 		home:       home,
-		desired:    watcher.NewDesired(),
+		feed:       feed,
 		files:      make(map[string]*file),
 		gone:       make(map[string]struct{}),
 		incomplete: make(map[string]struct{}),
 		troubled:   make(map[string]struct{}),
 		closed:     make(map[string]string),
 		grace:      window{quiet: grace, limit: max(grace, MaxGrace)},
-		delivery:   delivery{full: true},
 		report:     report{stale: true},
 	}
 }
@@ -90,7 +87,7 @@ func (d *directory) content(now time.Time, path string, data []byte) {
 }
 
 func (d *directory) interpret(path string, f *file, data []byte) {
-	c, err := interpret(path, data, d.desired.Place(path), d.home)
+	c, err := interpret(path, data, d.feed.Place(path), d.home)
 	if err != nil {
 		state := "its last good content stays"
 		if !f.good {
@@ -101,7 +98,7 @@ func (d *directory) interpret(path string, f *file, data []byte) {
 	}
 	f.good = true
 	f.content = c.problems
-	d.desired.Put(path, c.resources)
+	d.feed.Put(path, c.resources)
 	if c.unknown {
 		d.incomplete[path] = struct{}{}
 	} else {
@@ -229,7 +226,7 @@ func (d *directory) expire(now time.Time) {
 	}
 	d.stale, d.settled = true, true
 	for path := range d.gone {
-		d.desired.Put(path, nil)
+		d.feed.Put(path, nil)
 		delete(d.files, path)
 		delete(d.incomplete, path)
 		delete(d.troubled, path)
@@ -237,24 +234,20 @@ func (d *directory) expire(now time.Time) {
 	clear(d.gone)
 }
 
-// step returns the batch to hand over now, and whether there is one. The
-// caller hands it over and calls [directory.applied].
-func (d *directory) step(now time.Time) (vip.Batch, bool) {
+// commit lets go what is due, and tells the feed of all that was seen since the
+// last time.
+func (d *directory) commit(now time.Time) {
 	d.expire(now)
-	if !d.listed {
-		return vip.Batch{}, false
-	}
-	return d.next(now, d.desired, d.missing())
+	s := watcher.State{Read: d.listed, Incomplete: d.missing()}
+	d.synced = d.synced || s.Read && s.Incomplete == ""
+	d.feed.Commit(s)
 }
 
-// wake returns when step has something to do even if nothing happens, the zero
+// wake returns when commit has something to do even if nothing happens, the zero
 // time if never.
 func (d *directory) wake() time.Time {
-	t := d.retry
 	if d.grace.open() && d.failure == "" {
-		if end := d.grace.end(); t.IsZero() || end.Before(t) {
-			t = end
-		}
+		return d.grace.end()
 	}
-	return t
+	return time.Time{}
 }

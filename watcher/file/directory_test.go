@@ -268,7 +268,7 @@ func TestARefusedBatchComesAgainInFull(t *testing.T) {
 	r.problems("disk full")
 	for _, wait := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
 		wait *= time.Second
-		if w := r.d.wake(); !w.Equal(r.now.Add(wait)) {
+		if w := r.u.Wake(); !w.Equal(r.now.Add(wait)) {
 			t.Errorf("tries again after %v, want %v", w.Sub(r.now), wait)
 		}
 		r.after(wait-time.Millisecond).want("", "0:x 0:y")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher"
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
 
@@ -32,10 +32,10 @@ type follower struct {
 	timer    *time.Timer
 }
 
-func newFollower(s *Source) *follower {
+func newFollower(s *Source, feed watcher.Feed) *follower {
 	f := &follower{
 		Source:   s,
-		state:    newDirectory(s.dir, kuma.Home{Zone: s.opts.Zone, Domain: s.opts.Domain}, s.opts.Grace),
+		state:    newDirectory(s.dir, kuma.Home{Zone: s.opts.Zone, Domain: s.opts.Domain}, s.opts.Grace, feed),
 		watches:  watches{dirs: make(map[string]fs.FileInfo)},
 		known:    make(map[string]fs.FileInfo),
 		debounce: window{quiet: s.opts.Debounce, limit: max(maxDebounce, s.opts.Debounce)},
@@ -149,20 +149,7 @@ func (f *follower) read(path string, info fs.FileInfo) {
 	}
 }
 
-// handOver gives out what is due, and publishes the status.
-func (f *follower) handOver(out func(vip.Batch) error) {
-	b, ok := f.state.step(time.Now())
-	f.publish()
-	if !ok {
-		return
-	}
-	err := out(b)
-	f.state.applied(time.Now(), b, err)
-	f.opts.Logger.Debug("handed over", "dir", f.dir, "full", b.Full, "incomplete", b.Incomplete,
-		"meshes", len(b.Meshes), "changes", b.Changes(), "err", err)
-	f.publish()
-}
-
+// publish publishes the status, and logs what has changed in it.
 func (f *follower) publish() {
 	s, came, went := f.state.status()
 	f.status.Store(&s)

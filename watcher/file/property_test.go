@@ -50,14 +50,14 @@ func lacks(got, want table) []string {
 func TestAnyHistoryEndsInWhatAFreshReadingGives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		d := newDirectory("/d", home, 2*time.Second)
+		d, u := newState()
 		now := time.Unix(1e9, 0)
 		got := table{}
 		disk := disk{map[string]bool{}, map[string]string{}}
 		paths := []string{"/d/a.yaml", "/d/b.yaml", "/d/c.yaml", "/d/s/d.yaml"}
 		step := func() {
 			for {
-				b, ok := d.step(now)
+				b, ok := next(d, u, now)
 				if !ok {
 					return
 				}
@@ -67,9 +67,9 @@ func TestAnyHistoryEndsInWhatAFreshReadingGives(t *testing.T) {
 				} else {
 					got.apply(b)
 				}
-				d.applied(now, b, err)
+				u.Applied(now, b, err)
 				if err != nil {
-					now = d.retry
+					now = u.Wake()
 				}
 			}
 		}
@@ -162,7 +162,7 @@ func TestAnyHistoryEndsInWhatAFreshReadingGives(t *testing.T) {
 		if got.String() != want.String() {
 			t.Fatalf("got %q, want %q", got, want)
 		}
-		s, _, _ := d.status()
+		s := status(d, u)
 		if !s.Synced || d.missing() != "" || len(d.gone) > 0 || len(d.files) == 0 {
 			t.Fatalf("at rest: %+v, missing %q, gone %v", s, d.missing(), d.gone)
 		}
@@ -182,7 +182,7 @@ func BenchmarkOneFileChangesAmongMany(b *testing.B) {
 				return []byte(dp(fmt.Sprintf("proxy-%d", file), services...))
 			}
 			path := func(file int) string { return fmt.Sprintf("/d/%05d.yaml", file) }
-			d := newDirectory("/d", home, 2*time.Second)
+			d, u := newState()
 			now := time.Unix(1e9, 0)
 			paths := make([]string, files)
 			for i := range paths {
@@ -192,8 +192,8 @@ func BenchmarkOneFileChangesAmongMany(b *testing.B) {
 			for i := range files {
 				d.content(now, path(i), text(i, 0))
 			}
-			first, _ := d.step(now)
-			d.applied(now, first, nil)
+			first, _ := next(d, u, now)
+			u.Applied(now, first, nil)
 			if first.Changes() != files*entries {
 				b.Fatalf("%d entries, want %d", first.Changes(), files*entries)
 			}
@@ -202,12 +202,12 @@ func BenchmarkOneFileChangesAmongMany(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				d.content(now, path(files/2), versions[n%2])
-				batch, ok := d.step(now)
+				batch, ok := next(d, u, now)
 				if !ok || batch.Changes() != 2 && n > 0 {
 					b.Fatalf("batch %+v", batch)
 				}
-				d.applied(now, batch, nil)
-				d.status()
+				u.Applied(now, batch, nil)
+				status(d, u)
 				n++
 			}
 		})

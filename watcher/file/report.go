@@ -13,54 +13,24 @@ import (
 // report is what was last said of the state.
 type report struct {
 	stale    bool // something may have changed since
+	synced   bool // all of it was known once
 	lastSync time.Time
-	errors   uint64
-	problems []watcher.Problem
+	problems watcher.Problems
 }
 
 // status brings the report up to date. It also returns which problems came up
 // and which went away.
 func (d *directory) status() (s watcher.Status, came, went []watcher.Problem) {
 	if d.stale {
-		before := d.problems
-		d.problems, d.stale = d.collect(), false
-		came, went = difference(before, d.problems)
-		d.errors += uint64(len(came))
+		came, went = d.problems.Set(d.collect())
+		d.stale = false
 	}
-	return watcher.Status{Synced: d.synced, LastSync: d.lastSync, Errors: d.errors, Problems: d.problems}, came, went
+	return watcher.Status{Synced: d.synced, LastSync: d.lastSync, Errors: d.problems.Count, Problems: d.problems.Now}, came, went
 }
 
-// difference compares two sorted lists.
-func difference(before, after []watcher.Problem) (came, went []watcher.Problem) {
-	for i, j := 0, 0; i < len(before) || j < len(after); {
-		c := 0
-		switch {
-		case i == len(before):
-			c = 1
-		case j == len(after):
-			c = -1
-		default:
-			c = before[i].Compare(after[j])
-		}
-		if c < 0 {
-			went = append(went, before[i])
-		}
-		if c > 0 {
-			came = append(came, after[j])
-		}
-		if c <= 0 {
-			i++
-		}
-		if c >= 0 {
-			j++
-		}
-	}
-	return came, went
-}
-
-// collect returns all that is wrong, sorted, nothing twice.
+// collect returns all that is wrong.
 func (d *directory) collect() []watcher.Problem {
-	ps := d.desired.Problems()
+	var ps []watcher.Problem
 	whole := func(format string, args ...any) {
 		ps = append(ps, watcher.Problem{Place: d.path, What: fmt.Sprintf(format, args...)})
 	}
@@ -75,9 +45,6 @@ func (d *directory) collect() []watcher.Problem {
 	if d.events != "" {
 		whole("%s", d.events)
 	}
-	if d.refused != "" {
-		whole("the changes could not be applied: %s; they are handed over again until they can be", d.refused)
-	}
 	for dir, why := range d.closed {
 		ps = append(ps, watcher.Problem{Place: dir, What: why + ": make the directory readable; what was read below it before stays"})
 	}
@@ -88,8 +55,7 @@ func (d *directory) collect() []watcher.Problem {
 			ps = append(ps, watcher.Problem{Place: path, What: f.unread})
 		}
 	}
-	slices.SortFunc(ps, watcher.Problem.Compare)
-	return slices.Compact(ps)
+	return ps
 }
 
 // missing says what was never read, "" where nothing is. It names the first

@@ -100,13 +100,38 @@ func (t table) apply(b vip.Batch) {
 type rig struct {
 	*testing.T
 	d     *directory
+	u     *watcher.Union
 	now   time.Time
 	table table
 	err   error // what the next batches are answered with
 }
 
+// newState is the directory /d alone.
+func newState() (*directory, *watcher.Union) {
+	u := watcher.NewUnion("/d")
+	return newDirectory("/d", home, 2*time.Second, u.Feed(0)), u
+}
+
+// next commits what the directory has seen, and returns what is due.
+func next(d *directory, u *watcher.Union, now time.Time) (vip.Batch, bool) {
+	d.commit(now)
+	return u.Next(now)
+}
+
+// status is what is wrong with the directory, and with what it declares.
+func status(d *directory, u *watcher.Union) watcher.Status {
+	s, _, _ := d.status()
+	u.Assess()
+	both := u.Status()
+	s.Problems = slices.Concat(s.Problems, both.Problems)
+	s.Errors += both.Errors
+	slices.SortFunc(s.Problems, watcher.Problem.Compare)
+	return s
+}
+
 func newRig(t *testing.T) *rig {
-	return &rig{T: t, d: newDirectory("/d", home, 2*time.Second), now: time.Unix(1e9, 0), table: table{}}
+	d, u := newState()
+	return &rig{T: t, d: d, u: u, now: time.Unix(1e9, 0), table: table{}}
 }
 
 // started is a rig whose directory held these files from the start.
@@ -148,11 +173,11 @@ func (r *rig) remove(paths ...string) *rig {
 
 // step takes the batch that is due, applies it, and tells what kind it was.
 func (r *rig) step() string {
-	b, ok := r.d.step(r.now)
+	b, ok := next(r.d, r.u, r.now)
 	if !ok {
 		return ""
 	}
-	r.d.applied(r.now, b, r.err)
+	r.u.Applied(r.now, b, r.err)
 	kind := "delta"
 	if b.Full {
 		kind = "full"
@@ -184,7 +209,7 @@ func (r *rig) want(kind, table string) {
 // problems checks what is wrong now, each by a part of its text, in order.
 func (r *rig) problems(want ...string) {
 	r.Helper()
-	s, _, _ := r.d.status()
+	s := r.status()
 	if len(s.Problems) != len(want) {
 		r.Errorf("problems %q, want %d", s.Problems, len(want))
 		return
@@ -196,6 +221,6 @@ func (r *rig) problems(want ...string) {
 	}
 }
 
-func (r *rig) status() watcher.Status { s, _, _ := r.d.status(); return s }
+func (r *rig) status() watcher.Status { return status(r.d, r.u) }
 
 var errDisk = errors.New("disk full")

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher"
 )
 
 // following is a source that runs on a real directory.
@@ -19,6 +21,7 @@ type following struct {
 	*testing.T
 	dir     string
 	source  *Source
+	union   *watcher.Union
 	table   table
 	batches chan vip.Batch
 	ended   chan error
@@ -36,8 +39,9 @@ func follow(t *testing.T, dir string, opts Options, change func(*Source)) *follo
 	if change != nil {
 		change(f.source)
 	}
+	f.union = watcher.NewUnion(dir)
 	go func() {
-		f.ended <- f.source.Run(ctx, func(b vip.Batch) error {
+		f.ended <- runBoth(ctx, f.source, f.union, func(b vip.Batch) error {
 			select {
 			case f.batches <- b:
 			case <-ctx.Done():
@@ -52,6 +56,18 @@ func follow(t *testing.T, dir string, opts Options, change func(*Source)) *follo
 		}
 	})
 	return f
+}
+
+// runBoth runs a source and the union that it feeds until both have ended.
+func runBoth(ctx context.Context, s *Source, u *watcher.Union, out func(vip.Batch) error) error {
+	delivered := make(chan struct{})
+	go func() {
+		defer close(delivered)
+		u.Run(ctx, slog.New(slog.DiscardHandler), out)
+	}()
+	err := s.Run(ctx, u.Feed(0))
+	<-delivered
+	return err
 }
 
 var byEvents = Options{Debounce: time.Millisecond, Grace: 5 * time.Millisecond, Poll: time.Hour}

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
 )
 
@@ -72,12 +71,13 @@ func New(dir string, opts Options) *Source {
 func (s *Source) Status() watcher.Status { return *s.status.Load() }
 
 // Run implements [watcher.Source].
-func (s *Source) Run(ctx context.Context, out func(vip.Batch) error) error {
-	f := newFollower(s)
+func (s *Source) Run(ctx context.Context, feed watcher.Feed) error {
+	f := newFollower(s, feed)
 	defer f.close()
 	f.scan(true)
 	for ctx.Err() == nil {
-		f.handOver(out)
+		f.state.commit(time.Now())
+		f.publish()
 		f.wait(ctx)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"github.com/meshvip/coredns-meshvip/watcher"
 )
 
 // counting is a notifier that knows what is watched.
@@ -63,7 +64,7 @@ func TestRunClosesItsNotifier(t *testing.T) {
 		s := New(t.TempDir(), byEvents)
 		s.notify = func() (notifier, error) { return c, nil }
 		ctx, stop := context.WithCancel(t.Context())
-		err := s.Run(ctx, func(vip.Batch) error { stop(); return nil })
+		err := runBoth(ctx, s, watcher.NewUnion("d"), func(vip.Batch) error { stop(); return nil })
 		if stop(); err != nil || c.closed != 1 {
 			t.Errorf("Run returned %v, the notifier was closed %d times", err, c.closed)
 		}

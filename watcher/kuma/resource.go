@@ -31,6 +31,9 @@ type ID struct {
 	// HostnameGenerator.
 	Mesh string
 	Name string
+	// Source tells resources apart that several sources list, each in its own
+	// right; 0 where there is one source.
+	Source int
 }
 
 // String returns the identity as messages show it: Dataplane "web-1" of mesh "default".
@@ -45,13 +48,14 @@ func (id ID) String() string {
 	return s
 }
 
-// Compare orders identities by type, mesh and name.
+// Compare orders identities by type, mesh, name and source.
 func (id ID) Compare(o ID) int {
-	return cmp.Or(strings.Compare(id.Type, o.Type), strings.Compare(id.Mesh, o.Mesh), strings.Compare(id.Name, o.Name))
+	return cmp.Or(strings.Compare(id.Type, o.Type), strings.Compare(id.Mesh, o.Mesh), strings.Compare(id.Name, o.Name),
+		cmp.Compare(id.Source, o.Source))
 }
 
 // Covers reports whether id, of which empty fields are unknown, may be the
-// identity o.
+// identity o, in whatever source.
 func (id ID) Covers(o ID) bool {
 	return (id.Type == "" || id.Type == o.Type) &&
 		(id.Mesh == "" || id.Mesh == o.Mesh) &&

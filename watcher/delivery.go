@@ -1,10 +1,9 @@
-package file
+package watcher
 
 import (
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
-	"github.com/meshvip/coredns-meshvip/watcher"
 )
 
 // Bounds of the wait before a batch that could not be applied is handed over
@@ -29,7 +28,7 @@ type delivery struct {
 }
 
 // next returns the batch to hand over, and whether there is one.
-func (d *delivery) next(now time.Time, desired *watcher.Desired, incomplete string) (vip.Batch, bool) {
+func (d *delivery) next(now time.Time, desired *Desired, incomplete string) (vip.Batch, bool) {
 	if now.Before(d.retry) && !desired.Touched() {
 		return vip.Batch{}, false
 	}
@@ -43,12 +42,7 @@ func (d *delivery) next(now time.Time, desired *watcher.Desired, incomplete stri
 	return b, true
 }
 
-// applied says how the handing over of b ended.
-func (d *directory) applied(now time.Time, b vip.Batch, err error) {
-	d.stale = true
-	d.ended(now, b, err)
-}
-
+// ended says how the handing over of b ended.
 func (d *delivery) ended(now time.Time, b vip.Batch, err error) {
 	if err != nil {
 		d.full = true
