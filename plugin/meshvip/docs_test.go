@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// syntax returns the README's section Syntax: the properties in its block,
-// those of a pool in it, and what is said of each below it.
-func syntax(t *testing.T) (names, ofPool []string, said map[string]string) {
+// syntax returns the README's section Syntax: the properties in its block, those
+// in the block of each, and what is said of each below it.
+func syntax(t *testing.T) (names []string, nested map[string][]string, said map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile("README.md")
 	if err != nil {
@@ -28,28 +28,31 @@ func syntax(t *testing.T) (names, ofPool []string, said map[string]string) {
 	if len(parts) != 3 {
 		t.Fatalf("the section Syntax has %d lines of ~~~, want 2", len(parts)-1)
 	}
+	nested = make(map[string][]string)
 	for line := range strings.Lines(parts[1]) {
 		property, ok := strings.CutPrefix(line, "    ")
-		switch nested, of := strings.CutPrefix(property, "    "); {
+		switch inner, of := strings.CutPrefix(property, "    "); {
 		case of:
-			ofPool = append(ofPool, strings.Fields(nested)[0])
+			around := names[len(names)-1]
+			nested[around] = append(nested[around], strings.Fields(inner)[0])
 		case ok && property != "}\n":
 			names = append(names, strings.Fields(property)[0])
 		}
 	}
+	names = slices.Compact(names) // a source has two forms
 	said = make(map[string]string)
 	for item := range strings.SplitSeq(strings.ReplaceAll(parts[2], "\n  * ", "\n* "), "\n* ") {
 		if m := regexp.MustCompile("^`(\\w+)`").FindStringSubmatch(item); m != nil {
 			said[m[1]] = strings.Join(strings.Fields(item), " ")
 		}
 	}
-	return names, ofPool, said
+	return names, nested, said
 }
 
 func TestREADMEHasThePropertiesThatTheParserKnows(t *testing.T) {
 	t.Parallel()
-	names, ofPool, said := syntax(t)
-	for _, p := range slices.Concat(propertyNames(), poolProperties) {
+	names, nested, said := syntax(t)
+	for _, p := range slices.Concat(propertyNames(), poolProperties, sourceProperties) {
 		if said[p] == "" {
 			t.Errorf("property %s is not in the list below the block of Syntax", p)
 		}
@@ -57,10 +60,10 @@ func TestREADMEHasThePropertiesThatTheParserKnows(t *testing.T) {
 	if diff := cmp.Diff(propertyNames(), names); diff != "" {
 		t.Errorf("properties (-parser +README):\n%s", diff)
 	}
-	if diff := cmp.Diff(poolProperties, ofPool); diff != "" {
-		t.Errorf("properties of a pool (-parser +README):\n%s", diff)
+	if diff := cmp.Diff(map[string][]string{"pool": poolProperties, "source": sourceProperties}, nested); diff != "" {
+		t.Errorf("properties in blocks (-parser +README):\n%s", diff)
 	}
-	if known := len(properties) + len(poolProperties); len(said) != known {
+	if known := len(properties) + len(poolProperties) + len(sourceProperties); len(said) != known {
 		t.Errorf("the list of Syntax has %d properties, the parser %d", len(said), known)
 	}
 }
@@ -73,6 +76,8 @@ func TestREADMEHasTheDefaultsOfTheCode(t *testing.T) {
 		"ttl":          fmt.Sprintf("from 0 to %d. The default is %d.", maxTTL, defaultTTL),
 		"negative_ttl": fmt.Sprintf("from 0 to %d. It is the minimum of the SOA. The default is %d,", maxTTL, defaultNegativeTTL),
 		"cooldown":     fmt.Sprintf("The default is `%.0fh`.", defaultCooldown.Hours()),
+		"kuma_domain":  fmt.Sprintf("The default is `%s`", defaultKumaDomain),
+		"interval":     fmt.Sprintf("The default is `%.0fs`", defaultInterval.Seconds()),
 		"kuma_zone":    fmt.Sprintf("The default is `%s`.", defaultKumaZone),
 	} {
 		if !strings.Contains(said[property], want) {
