@@ -19,12 +19,12 @@ func mustParse(t *testing.T, lines string) Config {
 
 func TestBlocksShareWhatOneOfThemStates(t *testing.T) {
 	t.Parallel()
-	all := "pool 240.0.0.0/8 {\nexclude 240.0.0.1\n}\nstatic a 240.0.0.9\nstatic 1:b 240.0.0.8\nconfirm 1-a\nrepair\nsource file r\nstore memory\ncooldown 1h\nkuma_zone z\nmax_release 5\npublish p"
+	all := "pool 240.0.0.0/8 {\nexclude 240.0.0.1\n}\nstatic a 240.0.0.9\nstatic 1:b 240.0.0.8\nconfirm 1-a\nrepair\nsource file r\nstore memory\ncooldown 1h\nkuma_zone z\nkuma_domain d.e\nmax_release 5\npublish p backendRef\nadmin unix:s\nsource kuma http://cp"
 	whole := mustParse(t, all)
 	for _, lines := range []string{
 		"", all, "store memory", "pool 240.0.0.0/8 {\nexclude 240.0.0.1/32\n}",
 		"static 1:B 240.0.0.8\nstatic 0:a 240.0.0.9", "repair", "confirm 1-a", "ttl 5\nmeshes x",
-		"publish /data/p\nkuma_zone z\ncooldown 60m\nsource file ./r",
+		"publish /data/p backendRef\nkuma_zone z\ncooldown 60m\nsource file ./r\nsource kuma http://cp/ {\ninterval 10s\n}", "admin unix:/data/s\nkuma_domain D.E.",
 	} {
 		part := mustParse(t, lines)
 		for _, order := range [][2]RuntimeConfig{{whole.Runtime, part.Runtime}, {part.Runtime, whole.Runtime}} {
@@ -57,6 +57,8 @@ func TestBlocksThatDifferAreAnErrorThatNamesBothLines(t *testing.T) {
 		"kuma_zone":   {"kuma_zone a", "ttl 5\nkuma_zone b"},
 		"max_release": {"max_release 5", "ttl 5\nmax_release 5%"},
 		"publish":     {"publish a", "ttl 5\npublish b"},
+		"kuma_domain": {"kuma_domain a", "ttl 5\nkuma_domain b"},
+		"admin":       {"admin", "ttl 5\nadmin 127.0.0.1:1"},
 	} {
 		a, b := mustParse(t, lines[0]), mustParse(t, lines[1])
 		_, err := merge(a.Runtime, b.Runtime)

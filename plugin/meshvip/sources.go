@@ -62,10 +62,10 @@ func (p *parser) source(args []string) error {
 			return p.noBlock("source file")
 		}
 	case len(args) == 2 && args[0] == sourceKuma:
-		u, err := apiURL(args[1])
-		if err != "" {
+		u, wrong := apiURL(args[1])
+		if wrong != "" {
 			return p.c.Errf("source kuma '%s' %s: write the address of the control plane's API, "+
-				"for example \"source kuma http://127.0.0.1:5681\"", args[1], err)
+				"for example \"source kuma http://127.0.0.1:5681\"", u, wrong)
 		}
 		s.Kind, s.URL, s.Interval = sourceKuma, u, defaultInterval
 	default:
@@ -84,16 +84,16 @@ func (p *parser) source(args []string) error {
 }
 
 // apiURL checks the address of an API, and returns it without a final slash, or
-// what is wrong with it.
+// in a form that may be shown, with what is wrong with it.
 func apiURL(s string) (string, string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return "", "is not the URL of an API"
+		return s, "is not the URL of an API"
 	case u.User != nil:
-		return "", "has a user or a password, which logs would show; a token belongs into a file that token_file names"
+		return u.Redacted(), "has a user or a password, which logs would show; a token belongs into a file that token_file names"
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return "", "has more than a host and a path"
+		return s, "has more than a host and a path"
 	}
 	return strings.TrimRight(u.String(), "/"), ""
 }
