@@ -43,6 +43,9 @@ type Config struct {
 type Commit struct {
 	Meta Meta
 	Rows []RowChange // by key
+	// Addrs are the addresses that changed hands, in their order. A repair does
+	// not tell of them.
+	Addrs []AddrChange
 	// Meshes are the meshes whose table changed, sorted; MeshesGone those
 	// whose table is no more.
 	Meshes, MeshesGone []string
@@ -107,6 +110,8 @@ type Allocator struct {
 	wish time.Duration
 	// stale is what was last told of Config.Confirm.
 	stale string
+	// order has the keys in their order, once somebody has asked for it.
+	order order
 }
 
 // started is the zero of the process's monotonic time.
@@ -278,7 +283,7 @@ func (a *Allocator) Tick(ctx context.Context) error {
 	if _, err := a.change(ctx, vip.Batch{Incomplete: a.incomplete}); err != nil {
 		return err
 	}
-	if err := a.move(ctx); err != nil {
+	if _, err := a.move(ctx, ""); err != nil {
 		return err
 	}
 	if err := a.forget(ctx); err != nil {

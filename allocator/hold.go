@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
@@ -64,10 +65,25 @@ type meshHold struct {
 
 // Hold is one mesh's held releases, for reports.
 type Hold struct {
+	// Name is a digest of what is held: the mesh, whether it is gone, and the
+	// entries. Another hold has another name.
+	Name    string
 	Mesh    string
 	Gone    bool // the whole mesh is no longer declared
 	Entries []vip.Key
 	Reason  string
+}
+
+// name returns the name of the hold of mesh on keys, which are sorted.
+func (h *meshHold) name(mesh string, keys []vip.Key) string {
+	digest := sha256.New()
+	fmt.Fprintf(digest, "%q %v\n", mesh, h.gone)
+	var line []byte
+	for _, k := range keys {
+		line = append(strconv.AppendQuote(line[:0], k.String()), '\n')
+		digest.Write(line)
+	}
+	return fmt.Sprintf("%x", digest.Sum(nil)[:6])
 }
 
 // drops are the releases that a batch asks for, by mesh, with those that were

@@ -138,7 +138,7 @@ func (m *machine) change(t *rapid.T, steps []func(o *oracle) bool, do func() err
 			}
 		}
 	}
-	m.clockWritten(t, m.store.commits-commits, wrote, err == nil && len(steps) > 1)
+	m.clockWritten(t, m.store.commits-commits, wrote, err == nil && len(steps) == tickStages)
 	return err == nil
 }
 

@@ -113,28 +113,32 @@ func movesName(generation uint64, causes map[string]struct{}) string {
 }
 
 // move looks at the rows that are not where they should be, tells what would
-// move, and moves it where that is confirmed.
-func (a *Allocator) move(ctx context.Context) error {
+// move, and moves it where that is confirmed: by the configuration, or by what
+// word names.
+func (a *Allocator) move(ctx context.Context, word string) (done Moves, err error) {
 	for a.unread || a.wish > 0 && a.wish <= a.clock() {
 		p := a.newPlan(len(a.t.unsettled))
 		m := p.planMoves()
-		if m.Name == "" || m.Name != a.cfg.Confirm {
+		if m.Name == "" || m.Name != a.cfg.Confirm && m.Name != word {
 			a.note(p)
 			a.tellMoves(m)
 			a.moves, a.unread, a.wish = m, false, p.wish
 			a.t.stirred = false
-			return nil
+			return done, nil
 		}
 		p.confirmed = true
 		a.expect(p)
 		a.cfg.Logger.Warn("the confirmed plan of moves is carried out", "plan", m.Name, "moves", len(m.List))
 		if err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced), func() {}); err != nil {
-			return err
+			return done, err
+		}
+		if m.Name == word {
+			done = m
 		}
 		a.note(p)
 		a.moves = Moves{}
 	}
-	return nil
+	return done, nil
 }
 
 // tellMoves tells of a plan of moves that waits, if it is another than the last.

@@ -101,6 +101,9 @@ func (o *oracle) outOfPlace(key vip.Key, addr netip.Addr, static bool) string {
 	return ""
 }
 
+// tickStages is the number of stages of a Tick.
+const tickStages = 3
+
 // stages are what time does, one after the other: those who wait are served,
 // moves that are confirmed are made, past owners are forgotten. Each reports
 // whether it writes anything.

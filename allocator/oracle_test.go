@@ -128,22 +128,28 @@ func (o *oracle) apply(b vip.Batch, t time.Duration) bool {
 		before := maps.Clone(o.rows)
 		o.synced = o.synced || b.Full
 		o.list(b)
-		for key, row := range o.rows {
-			if len(row.Listings) > 0 && len(row.Given()) == 0 {
-				continue
-			}
-			for _, addr := range row.Addrs() {
-				o.release(key, addr, now)
-			}
-			if len(row.Listings) == 0 {
-				delete(o.rows, key)
-			}
-		}
-		o.seeGiven()
-		for _, v4 := range []bool{true, false} {
-			o.assign(v4, before, now)
-		}
+		o.settle(before, now)
 	})
+}
+
+// settle releases what nobody lists any more, and gives those who have nothing
+// what there is.
+func (o *oracle) settle(before map[vip.Key]*vip.Row, now time.Duration) {
+	for key, row := range o.rows {
+		if len(row.Listings) > 0 && len(row.Given()) == 0 {
+			continue
+		}
+		for _, addr := range row.Addrs() {
+			o.release(key, addr, now)
+		}
+		if len(row.Listings) == 0 {
+			delete(o.rows, key)
+		}
+	}
+	o.seeGiven()
+	for _, v4 := range []bool{true, false} {
+		o.assign(v4, before, now)
+	}
 }
 
 // list notes what the meshes say in b.

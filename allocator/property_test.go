@@ -319,6 +319,7 @@ func TestTheTableIsTheOracles(t *testing.T) {
 				m := newMachine(t)
 				t.Repeat(map[string]func(*rapid.T){
 					"apply": m.apply, "apply2": m.apply, "apply3": m.apply, "tick": m.tick, "look": m.look, "confirm": m.confirm,
+					"confirm now": m.confirmNow, "release": m.releaseHeld, "plan for": m.planFor,
 					"options": m.setOptions, "advance": m.advance, "jump": m.jump, "silence": m.silence, "configure": m.configure, "restart": m.restart, "": m.check,
 				})
 				m.nothingLeaked(t)

@@ -37,7 +37,8 @@ func holds(held heldBack, reasons map[string]string) []Hold {
 	var list []Hold
 	for _, mesh := range sortedNames(held) {
 		h := held[mesh]
-		list = append(list, Hold{Mesh: mesh, Gone: h.gone, Entries: sortedKeys(h.keys), Reason: reasons[mesh]})
+		keys := sortedKeys(h.keys)
+		list = append(list, Hold{Name: h.name(mesh, keys), Mesh: mesh, Gone: h.gone, Entries: keys, Reason: reasons[mesh]})
 	}
 	return list
 }
