@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/meshvip/coredns-meshvip/admin"
 )
 
 // The exit codes, which scripts rely on. The texts are in root.go.
@@ -50,15 +52,31 @@ var errFound error = &exitError{codeWrong, errors.New("")}
 // before a command has begun, from the command line.
 func exitCode(err error, begun bool) int {
 	var e *exitError
+	var told *admin.Error
 	switch {
 	case err == nil:
 		return codeOK
 	case errors.As(err, &e):
 		return e.code
+	case errors.As(err, &told):
+		return codeOf(told.Code)
 	case !begun:
 		return codeUsage
 	case errors.Is(err, context.Canceled):
 		return 130 // as a shell has it for Ctrl-C
+	}
+	return codeUnopened
+}
+
+// codeOf returns the exit code of what a server answers.
+func codeOf(c admin.Code) int {
+	switch c {
+	case admin.NotFound:
+		return codeNotFound
+	case admin.BadRequest:
+		return codeUsage
+	case admin.Conflict:
+		return codeWrong
 	}
 	return codeUnopened
 }

@@ -20,6 +20,16 @@ const (
 // commands are all that there are, in the order of the help. Each returns a new
 // command that works in s.
 var commands = []func(s *session) *cobra.Command{
+	statusCommand,
+	tableCommand,
+	meshesCommand,
+	explainCommand,
+	poolsCommand,
+	conflictsCommand,
+	sourcesCommand,
+	watchCommand,
+	planCommand,
+	releaseCommand,
 	versionCommand,
 }
 

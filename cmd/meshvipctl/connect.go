@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"github.com/meshvip/coredns-meshvip/admin"
+	"github.com/meshvip/coredns-meshvip/allocator"
+)
+
+// connection is a way to a table: a client of its server, or of the same
+// interface over its store in this process.
+type connection struct {
+	*admin.Client
+	target
+	// status is what the table was when it was found.
+	status admin.Status
+}
+
+// blind notes what is not known of a store that was opened without its Corefile,
+// where that makes a difference to what is shown.
+func (c *connection) blind(s *session) {
+	if c.status.Offline && c.configured == nil {
+		s.note("without its Corefile only the store's own ranges are known: not its excludes, reserves, statics," +
+			" zones and cooldown; give --corefile PATH to know them")
+	}
+}
+
+// access says what a command is going to do with a table.
+type access bool
+
+const (
+	toRead   access = false
+	toChange access = true
+)
+
+// connect finds the table and returns a way to it, which ends with the session.
+// A store that no server has open is opened here: to read, it is read once and
+// let go, and nothing is written to it; to change, it is kept open.
+func (s *session) connect(ctx context.Context, a access) (*connection, error) {
+	t, err := s.find()
+	if err != nil {
+		return nil, err
+	}
+	c, missed := s.reach(ctx, t)
+	switch {
+	case missed == nil:
+		return c, nil
+	case t.store == "" || !nobody(missed):
+		return nil, unreached(t, missed)
+	}
+	c, err = s.openStore(ctx, t, a)
+	switch {
+	case errors.Is(err, allocator.ErrLocked):
+		return nil, unopened("%w", locked(t))
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, unopened("there is no store at %s (%s), and no server answers at %s:"+
+			" name the right one with --store, or the server's Corefile with --corefile", t.store, t.by, t.admin)
+	case err != nil:
+		return nil, unopened("%w", err)
+	}
+	return c, nil
+}
+
+// reach asks the server for its status, so that it is known to be there.
+func (s *session) reach(ctx context.Context, t target) (*connection, error) {
+	client, err := admin.Dial(t.admin)
+	if err != nil {
+		return nil, usage("%s: %w", t.by, err)
+	}
+	status, err := client.Status(ctx)
+	if err != nil {
+		client.Close()
+		return nil, err
+	}
+	s.keep(closerFunc(client.Close))
+	return &connection{Client: client, target: t, status: status}, nil
+}
+
+// nobody reports whether an error of a connection says that nobody listens
+// there.
+func nobody(err error) bool {
+	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// unreached is the error of a server that does not answer.
+func unreached(t target, err error) error {
+	var told *admin.Error
+	var coded *exitError
+	switch {
+	case errors.As(err, &coded):
+		return err
+	case errors.As(err, &told):
+		return unopened("%s (%s): %w", t.admin, t.by, err)
+	case errors.Is(err, fs.ErrPermission):
+		return unopened("the admin interface at %s (%s) may not be reached: %w; run this as the user that the server runs as",
+			t.admin, t.by, bare(err))
+	}
+	return unopened("no server answers at %s (%s): %w; is it running, and has the meshvip of its Corefile the line \"admin\"?",
+		t.admin, t.by, bare(err))
+}
+
+// bare returns an error of a connection without the request that it stopped.
+func bare(err error) error {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}
+
+// locked is the error of a store that a server has open which is not to be
+// reached.
+func locked(t target) error {
+	if t.configured != nil && t.configured.Admin != "" {
+		return fmt.Errorf("another process has the store %s open, and none answers at %s, which %s names:"+
+			" is it a server that was started with another Corefile? Give its address with --admin", t.store, t.admin, t.by)
+	}
+	return fmt.Errorf("a server has the store %s open, and does not answer at %s: add the line \"admin\" to the meshvip"+
+		" of its Corefile and reload it, or give the address of its admin interface with --admin", t.store, t.admin)
+}
+
+// closerFunc is a function that closes.
+type closerFunc func()
+
+func (f closerFunc) Close() error { f(); return nil }

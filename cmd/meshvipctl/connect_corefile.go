@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/meshvip/coredns-meshvip/plugin/meshvip"
+)
+
+// pick returns the table of a Corefile whose store is store, or the only one
+// where that is empty.
+func pick(all []meshvip.Table, store string) (*meshvip.Table, error) {
+	var stores []string
+	for i := range all {
+		if store == "" && len(all) == 1 || store != "" && sameFile(all[i].Store, store) {
+			return &all[i], nil
+		}
+		stores = append(stores, storeName(all[i]))
+	}
+	list := strings.Join(stores, ", ")
+	if store == "" {
+		return nil, errors.New("it has several tables: choose one with --store, of " + list)
+	}
+	return nil, errors.New("it has no table with the store " + store + ": its stores are " + list)
+}
+
+// storeName names a table's store, as --store takes it.
+func storeName(t meshvip.Table) string {
+	switch {
+	case t.Store != "":
+		return t.Store
+	case t.Admin != "":
+		return "one in memory (--admin " + t.Admin + ")"
+	}
+	return "one in memory"
+}
+
+// sameFile reports whether two paths lead to one file, or would.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	if errX == nil && errY == nil {
+		return os.SameFile(x, y)
+	}
+	absA, errA := filepath.Abs(a)
+	absB, errB := filepath.Abs(b)
+	return errA == nil && errB == nil && absA == absB
+}
