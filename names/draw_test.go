@@ -74,6 +74,11 @@ func drawTerms(t *rapid.T, old *vip.Row) *vip.Terms {
 	} else {
 		terms.Hostnames = rapid.SliceOfNDistinct(rapid.SampledFrom(hostPool), 0, 4, rapid.ID[string]).Draw(t, "hostnames")
 	}
+	drawGiven(t, terms)
+	return terms
+}
+
+func drawGiven(t *rapid.T, terms *vip.Terms) {
 	for _, s := range rapid.SliceOfNDistinct(rapid.SampledFrom(theirs), 0, 5, rapid.ID[string]).Draw(t, "given") {
 		terms.Given = append(terms.Given, netip.MustParseAddr(s))
 	}
@@ -81,27 +86,36 @@ func drawTerms(t *rapid.T, old *vip.Row) *vip.Terms {
 	if len(terms.Given) > 1 && rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
 		terms.Given = append(terms.Given, netip.Addr{}, terms.Given[0], netip.MustParseAddr("fe80::1%eth0"))
 	}
-	return terms
 }
 
 func drawRow(t *rapid.T, e vip.Entry, old *vip.Row, rows map[vip.Key]*vip.Row) *vip.Row {
 	r := &vip.Row{Entry: e}
 	if e.Kind.OfMesh() {
 		r.Listings = []vip.Listing{{Mesh: e.Mesh, Name: e.Name, Terms: drawTerms(t, old)}}
+	} else {
+		r.Listings = drawListings(t, e)
 	}
 	if len(r.Given()) == 0 || rapid.IntRange(0, 9).Draw(t, "both") == 0 {
 		r.V4, r.V6 = free(t, addrs4, rows), free(t, addrs6, rows)
 	}
-	if e.Kind.OfMesh() {
-		return r
-	}
+	return r
+}
+
+// drawListings draws which meshes list an entry that any may list, and now and
+// then what they say that it was given.
+func drawListings(t *rapid.T, e vip.Entry) []vip.Listing {
+	var all []vip.Listing
 	for _, mesh := range meshPool {
 		if rapid.Bool().Draw(t, mesh) {
-			r.Listings = append(r.Listings, vip.Listing{Mesh: mesh, Name: e.Name})
+			all = append(all, vip.Listing{Mesh: mesh, Name: e.Name})
 		}
 	}
-	if len(r.Listings) == 0 {
-		r.Listings = []vip.Listing{{Mesh: "m1", Name: e.Name}}
+	if len(all) == 0 {
+		all = []vip.Listing{{Mesh: "m1", Name: e.Name}}
 	}
-	return r
+	if rapid.IntRange(0, 3).Draw(t, "follows") == 0 {
+		all[len(all)-1].Terms = new(vip.Terms)
+		drawGiven(t, all[len(all)-1].Terms)
+	}
+	return all
 }

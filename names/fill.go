@@ -118,7 +118,8 @@ func (f *filling) store(row *vip.Row) *Record {
 	for _, n := range all {
 		plain = f.free(n.name) && plain
 	}
-	for _, addr := range [2]netip.Addr{row.V4, row.V6} {
+	var addrs [2]netip.Addr
+	for _, addr := range addrsOf(row, addrs[:0]) {
 		if r := f.x.addrs.at(addr); r != nil {
 			f.evict(r)
 			plain = false
@@ -138,10 +139,8 @@ func (f *filling) store(row *vip.Row) *Record {
 	for _, name := range rec.names(names[:0]) {
 		f.x.relative.Store(name, rec)
 	}
-	for _, addr := range [2]netip.Addr{row.V4, row.V6} {
-		if addr.IsValid() {
-			f.x.addrs.put(addr, rec)
-		}
+	for _, addr := range rec.addrs(addrs[:0]) {
+		f.x.addrs.put(addr, rec)
 	}
 	return rec
 }
@@ -163,10 +162,9 @@ func (f *filling) evict(r *Record) {
 	for _, name := range r.names(names[:0]) {
 		f.x.relative.Delete(name)
 	}
-	for _, addr := range [2]netip.Addr{r.Row.V4, r.Row.V6} {
-		if addr.IsValid() {
-			f.x.addrs.put(addr, nil)
-		}
+	var addrs [2]netip.Addr
+	for _, addr := range r.addrs(addrs[:0]) {
+		f.x.addrs.put(addr, nil)
 	}
 	f.evicted = append(f.evicted, r)
 }
@@ -181,10 +179,9 @@ func (x *Index) countRecord(r *Record, n int32) {
 		for _, name := range r.names(names[:0]) {
 			v.addName(name, n)
 		}
-		for _, addr := range [2]netip.Addr{r.Row.V4, r.Row.V6} {
-			if addr.IsValid() {
-				v.blocks.add(addr, n)
-			}
+		var addrs [2]netip.Addr
+		for _, addr := range r.addrs(addrs[:0]) {
+			v.blocks.add(addr, n)
 		}
 	}
 }

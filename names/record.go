@@ -52,8 +52,10 @@ func newRecord(row *vip.Row, claims []named) *Record {
 	if row.V6.IsValid() {
 		r.v6, r.families = row.V6.As16(), r.families|hasV6
 	}
+	if addrs := given(row); len(addrs) > 0 {
+		r.take(addrs)
+	}
 	if row.Entry.Kind.OfMesh() {
-		r.take(given(row))
 		r.expect(claims)
 	}
 	return r

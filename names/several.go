@@ -8,8 +8,7 @@ import (
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// several is what a record has more than one of. Entries of kinds that are
-// keyed by their mesh have it, and few of them.
+// several is what a record has more than one of, which is few records.
 type several struct {
 	// v4 and v6 are all addresses of a family; nil where there is one at most.
 	v4, v6 []netip.Addr
@@ -56,10 +55,7 @@ func addrsOf(row *vip.Row, dst []netip.Addr) []netip.Addr {
 	if row.V6.IsValid() {
 		dst = append(dst, row.V6)
 	}
-	if row.Entry.Kind.OfMesh() {
-		dst = append(dst, given(row)...)
-	}
-	return dst
+	return append(dst, given(row)...)
 }
 
 // Several returns all addresses of a family where the record has more than one

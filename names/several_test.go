@@ -113,3 +113,39 @@ func TestOneGivenAddressAndOneHostnameTakeNoMoreThanAnOrdinaryRecord(t *testing.
 		t.Errorf("record %+v", r)
 	}
 }
+
+// A Kuma that allocates by itself gives addresses to services and hosts, too.
+func TestAServiceWithGivenAddressesAnswersUnderItsUsualNames(t *testing.T) {
+	t.Parallel()
+	service, host := row(t, "0:backend_ns_svc_80", "", "m1", "m2"), row(t, "1:db.mesh", "", "m1")
+	for r, given := range map[*vip.Row][]string{service: {"10.0.0.1", "10.0.0.2", "2001:db8::1"}, host: {"10.0.0.3"}} {
+		terms := new(vip.Terms)
+		for _, addr := range given {
+			terms.Given = append(terms.Given, netip.MustParseAddr(addr))
+		}
+		r.Listings[0].Terms = terms
+	}
+	for _, build := range []func(x *Index){
+		func(x *Index) { x.Apply(adds(service, host)) },
+		func(x *Index) { x.Fill([]*vip.Row{host, service}) },
+	} {
+		x, v := indexOf(t)
+		build(x)
+		for _, name := range []string{"backend.ns.svc.80.mesh.", "backend_ns_svc_80.mesh."} {
+			wantAddrs(t, v, name, "10.0.0.1", "10.0.0.2", "2001:db8::1")
+		}
+		wantAddrs(t, v, "db.mesh.", "10.0.0.3")
+		for _, addr := range []string{"10.0.0.1", "10.0.0.2", "2001:db8::1"} {
+			wantPTR(t, v, addr, "backend.ns.svc.80.mesh.")
+		}
+		wantPTR(t, v, "10.0.0.3", "db.mesh.")
+		// Kuma takes them back, and the entry waits.
+		waits := row(t, "0:backend_ns_svc_80", "", "m1", "m2")
+		x.Apply([]Change{{service, waits}})
+		wantForward(t, v, "backend.ns.svc.80.mesh.", "mesh.", "none")
+		wantPTR(t, v, "10.0.0.2", "")
+		if v.Below(netip.MustParsePrefix("2001:db8::/32")) || x.Len() != 1 {
+			t.Errorf("%d records", x.Len())
+		}
+	}
+}
