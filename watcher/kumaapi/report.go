@@ -141,7 +141,7 @@ func (m *mirror) doubts() []watcher.Problem {
 	whole := func(format string, args ...any) {
 		ps = append(ps, watcher.Problem{Place: m.base, What: fmt.Sprintf(format, args...)})
 	}
-	if m.unknown != "" {
+	if m.unknown != "" && slices.ContainsFunc(m.kinds, func(l *listed) bool { return l.failure == nil }) {
 		whole("it is not known what control plane this is: %s. Meanwhile it is taken for that of our zone", m.unknown)
 	}
 	if m.clear {
