@@ -67,9 +67,9 @@ func (d *draft) publish() {
 		switch {
 		case m.new == nil:
 			x.addrs.put(m.addr, nil)
-		case m.old != nil && m.old.full != m.new.full:
-			// Its PTR is to have another name: until all names are stored, the
-			// one that readers get is looked up.
+		case m.old != nil && m.old.full != "" && (m.old.full != m.new.full || x.leavesSight(m)):
+			// Its PTR is to have another name, or none in some view: until all
+			// names are stored, the one that readers get is looked up.
 			r := *m.new
 			r.full = ""
 			x.addrs.put(m.addr, &r)
@@ -100,4 +100,15 @@ func (d *draft) publish() {
 			x.records.Add(-1)
 		}
 	}
+}
+
+// leavesSight reports whether some view shows who had an address and not who
+// is to have it.
+func (x *Index) leavesSight(m addrMove) bool {
+	for _, v := range x.views {
+		if v.shows(m.old.Row) && !v.shows(m.new.Row) {
+			return true
+		}
+	}
+	return false
 }

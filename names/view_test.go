@@ -33,6 +33,25 @@ func TestAViewShowsItsMeshesOnly(t *testing.T) {
 	}
 }
 
+func TestAPTRIsConfirmedWhileItsEntryLeavesTheView(t *testing.T) {
+	t.Parallel()
+	was, is := row(t, "0:a", "240.0.0.1", "m1"), row(t, "0:a", "240.0.0.1", "m2")
+	x, _ := indexOf(t, was)
+	v := x.View([]string{"m1"})
+	defer v.Close()
+	steps := 0
+	x.between = func() {
+		steps++
+		if ptr := v.PTR(was.V4, []string{"mesh."}); ptr != "" {
+			wantForward(t, v, ptr, "mesh.", "0:a")
+		}
+	}
+	x.Apply([]Change{{was, is}})
+	if steps == 0 {
+		t.Error("nothing was looked at")
+	}
+}
+
 // A hidden winner's name is not answered for the loser, and what the loser
 // would have below its ancestors is not there either.
 func TestTheRuleOfOwnersComesBeforeTheFilter(t *testing.T) {
