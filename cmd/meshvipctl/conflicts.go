@@ -9,10 +9,10 @@ func conflictsCommand(s *session) *cobra.Command {
 		Use:     "conflicts",
 		GroupID: groupRead,
 		Short:   "Show all that is not as somebody asked for it",
-		Long: `conflicts shows all that is not as somebody asked for it: entries without an address,
-static addresses that are not had, names that several entries claim, moves that wait
-for a word, releases that are held, and records that could not be read. Each sort says
-what to do about it.`,
+		Long: `conflicts shows all that is not as somebody asked for it: entries without an
+address, static addresses that are not had, names that several entries claim,
+moves that wait for a word, releases that are held, and records that could not
+be read. Each sort says what to do about it.`,
 		Example: `  meshvipctl conflicts
   meshvipctl conflicts --limit 1000 -o json
   meshvipctl conflicts --exit-code > /dev/null || page the-operator`,

@@ -56,6 +56,10 @@ func (s *session) connect(ctx context.Context, a access) (*connection, error) {
 	switch {
 	case errors.Is(err, allocator.ErrLocked):
 		return nil, unopened("%w", locked(t))
+	case errors.Is(err, fs.ErrNotExist) && t.configured != nil:
+		return nil, unopened("there is no store at %s, as %s has it, and no server answers at %s:"+
+			" paths in a Corefile are below the directory in which the server was started; run this there, or give --store PATH too",
+			t.store, t.configured.Place, t.admin)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, unopened("there is no store at %s (%s), and no server answers at %s:"+
 			" name the right one with --store, or the server's Corefile with --corefile", t.store, t.by, t.admin)

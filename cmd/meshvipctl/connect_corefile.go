@@ -9,12 +9,15 @@ import (
 	"github.com/meshvip/coredns-meshvip/plugin/meshvip"
 )
 
-// pick returns the table of a Corefile whose store is store, or the only one
-// where that is empty.
+// pick returns the table of a Corefile whose store is store, or the only one: it
+// may lie elsewhere here than where the server runs.
 func pick(all []meshvip.Table, store string) (*meshvip.Table, error) {
+	if len(all) == 1 {
+		return &all[0], nil
+	}
 	var stores []string
 	for i := range all {
-		if store == "" && len(all) == 1 || store != "" && sameFile(all[i].Store, store) {
+		if sameFile(all[i].Store, store) {
 			return &all[i], nil
 		}
 		stores = append(stores, storeName(all[i]))

@@ -74,6 +74,9 @@ func (s *session) ofCorefile(path, by string) (target, error) {
 		return target{}, usage("%s: %w", by, err)
 	}
 	t := target{admin: c.Admin, store: c.Store, by: by, configured: c}
+	if s.store != "" && !sameFile(s.store, c.Store) {
+		t.admin, t.store, t.by = "", s.store, "--store"
+	}
 	if t.admin == "" && t.store == "" && s.admin == "" {
 		return target{}, unopened("%s: the table is in memory, and has no admin interface: add a line such as"+
 			" \"admin 127.0.0.1:9253\" to its meshvip, and restart the server", c.Place)

@@ -7,8 +7,8 @@ func meshesCommand(s *session) *cobra.Command {
 		Use:     "meshes",
 		GroupID: groupRead,
 		Short:   "List the meshes and how many entries each has",
-		Long: `meshes lists every mesh that has a table, and how many entries it lists. An entry
-that two meshes list counts in both, and has one address.`,
+		Long: `meshes lists every mesh that has a table, and how many entries it lists. An
+entry that two meshes list counts in both, and has one address.`,
 		Example: `  meshvipctl meshes
   meshvipctl meshes -o json | jq -r '.meshes[].name'`,
 		Args: cobra.NoArgs,

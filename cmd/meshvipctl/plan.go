@@ -13,17 +13,20 @@ func planCommand(s *session) *cobra.Command {
 		Use:     "plan [--apply [PLAN]]",
 		GroupID: groupChange,
 		Short:   "Show what waits to move, or would by a Corefile, and let it move",
-		Long: `plan shows the moves that wait for a word: entries that are not where the Corefile
-would have them, since a pool was taken away, an exclude or a static was added. No
-address moves by itself.
+		Long: `plan shows the moves that wait for a word: entries that are not where the
+Corefile would have them, since a pool was taken away, an exclude or a static
+was added. No address moves by itself.
 
-With --corefile it shows what that Corefile would move, before a server has it; nothing
-is changed. The table is the one that this Corefile names, or that of --admin.
+With --corefile it shows what that Corefile would move, before a server has it;
+nothing is changed. The table is the one that this Corefile names, or that of
+--admin.
 
---apply carries out the plan that waits, exactly that which was shown: if another waits
-by then, nothing moves. On a terminal it asks first. In a script name the plan.
+--apply carries out the plan that waits, exactly that which was shown: if
+another waits by then, nothing moves. On a terminal it asks first. In a script
+name the plan.
 
-A store that no server has open can be planned and changed as well, by its Corefile.`,
+A store that no server has open can be planned and changed as well, by its
+Corefile.`,
 		Example: `  meshvipctl plan
   meshvipctl plan --corefile Corefile.new
   meshvipctl plan --apply

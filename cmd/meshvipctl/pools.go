@@ -7,10 +7,10 @@ func poolsCommand(s *session) *cobra.Command {
 		Use:     "pools",
 		GroupID: groupRead,
 		Short:   "Show how far the pools are used",
-		Long: `pools shows each range that addresses are taken from, in the order in which they are
-used: how many addresses it has, how many an entry has now (live), how many stay with
-the owner that gave them up (cooling), how many are free, and which address the next
-newcomer gets.
+		Long: `pools shows each range that addresses are taken from, in the order in which they
+are used: how many addresses it has, how many an entry has now (live), how many
+stay with the owner that gave them up (cooling), how many are free, and which
+address the next newcomer gets.
 
 States: open; full, it has no address to give; drain, it gives out no new one;
 retired, it is no longer configured, and is kept for those that are still in it.`,

@@ -14,14 +14,15 @@ func releaseCommand(s *session) *cobra.Command {
 		Use:     "release [HOLD...]",
 		GroupID: groupChange,
 		Short:   "Show releases that are held, and let them go",
-		Long: `release shows what sources no longer list and the table keeps all the same: too much
-at once to be believed without somebody's word for it, such as a mesh with all its
-entries. If it is a mistake, put the resources back, and nothing has happened.
+		Long: `release shows what sources no longer list and the table keeps all the same: too
+much at once to be believed without somebody's word for it, such as a mesh with
+all its entries. If it is a mistake, put the resources back, and nothing has
+happened.
 
-Named holds are let go: their entries give up their addresses, which cool down before
-anybody else gets them. A hold's name stands for exactly what it held when it was shown:
-if that has changed, nothing goes. --all lets all go that are shown, after a question,
-on a terminal only; in a script name the holds.`,
+Named holds are let go: their entries give up their addresses, which cool down
+before anybody else gets them. A hold's name stands for exactly what it held
+when it was shown: if that has changed, nothing goes. --all lets all go that are
+shown, after a question, on a terminal only; in a script name the holds.`,
 		Example: `  meshvipctl release
   meshvipctl release --all
   meshvipctl release 5d41402a 7d793037`,

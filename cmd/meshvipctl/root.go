@@ -112,6 +112,16 @@ func run(ctx context.Context, s *session, args []string) int {
 	return code
 }
 
+// oneArg wants one argument, which is what.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usage("give %s; %d arguments are not one", what, len(args))
+		}
+		return nil
+	}
+}
+
 // formatNames returns the names of the output formats.
 func formatNames() []string {
 	names := make([]string, len(formats))

@@ -11,11 +11,11 @@ func sourcesCommand(s *session) *cobra.Command {
 		Use:     "sources",
 		GroupID: groupRead,
 		Short:   "Show how the sources of services fare",
-		Long: `sources shows each place that services come from: when it was last read well, and
-what is wrong with it now, with the file and line or URL.
+		Long: `sources shows each place that services come from: when it was last read well,
+and what is wrong with it now, with the file and line or URL.
 
-While a source was never read completely nothing is released: what it lists is not
-known.`,
+While a source was never read completely nothing is released: what it lists is
+not known.`,
 		Example: `  meshvipctl sources
   meshvipctl sources -o json | jq -r '.sources[].problems[].what'`,
 		Args: cobra.NoArgs,

@@ -11,9 +11,9 @@ func statusCommand(s *session) *cobra.Command {
 		Use:     "status",
 		GroupID: groupRead,
 		Short:   "Show the server and its table at a glance",
-		Long: `status shows the server and its table at a glance: where the table is durable, its
-serial, how much it holds, whether it is in step with its sources, and what wants
-attention, with the command that shows more of it.`,
+		Long: `status shows the server and its table at a glance: where the table is durable,
+its serial, how much it holds, whether it is in step with its sources, and what
+wants attention, with the command that shows more of it.`,
 		Example: `  meshvipctl status
   meshvipctl --admin 10.0.0.5:9253 status
   meshvipctl status -o json | jq .serial`,

@@ -17,14 +17,15 @@ func tableCommand(s *session) *cobra.Command {
 		Use:     "table",
 		GroupID: groupRead,
 		Short:   "List entries with their addresses, names and meshes",
-		Long: `table lists the entries, or those of one mesh, in the order of their keys: addresses,
-how they came to be had, the names that are answered, and the meshes that list them.
+		Long: `table lists the entries, or those of one mesh, in the order of their keys:
+addresses, how they came to be had, the names that are answered, and the meshes
+that list them.
 
-How: auto, from a pool; static, chosen by a Corefile or a tag; given, by Kuma; waiting,
-one is lacking ("meshvipctl explain ENTRY" says why).
+How: auto, from a pool; static, chosen by a Corefile or a tag; given, by Kuma;
+waiting, one is lacking ("meshvipctl explain ENTRY" says why).
 
-On a terminal long texts are cut, and so is a long table: --all shows all of it. In a
-pipe everything is written, in columns with no blanks inside.`,
+On a terminal long texts are cut, and so is a long table: --all shows all of it.
+In a pipe everything is written, in columns with no blanks inside.`,
 		Example: `  meshvipctl table
   meshvipctl table --mesh default --all
   meshvipctl table -o json | jq -r '.rows[] | [.entry, .addresses[0]] | @tsv'`,

@@ -14,12 +14,14 @@ func watchCommand(s *session) *cobra.Command {
 		Use:     "watch",
 		GroupID: groupRead,
 		Short:   "Show changes of the table as they happen",
-		Long: `watch shows what changes in the table as it happens, one line for each thing: when,
-the change's id, and what. It goes on until Ctrl-C, through restarts of the server.
+		Long: `watch shows what changes in the table as it happens, one line for each thing:
+when, the change's id, and what. It goes on until Ctrl-C, through restarts of
+the server.
 
---since SERIAL begins with the changes after that serial, or after a change's id, as
-far back as the server remembers. Where it does not remember as far, or this program
-was too slow, a line on standard error says which changes are missing.
+--since SERIAL begins with the changes after that serial, or after a change's
+id, as far back as the server remembers. Where it does not remember as far, or
+this program was too slow, a line on standard error says which changes are
+missing.
 
 With -o json each line is one change; one that tells of missing changes is
 {"gap": ...}.`,
