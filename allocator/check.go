@@ -27,18 +27,25 @@ const maxBreaches = 20
 //
 // Records that were set aside as damaged do not count as breaches.
 func Check(s State) error {
-	c := checker{s: s}
+	return errors.Join(breaches(s, maxBreaches)...)
+}
+
+// breaches returns the invariants that a state breaks, most of them one by one
+// and how many more there are.
+func breaches(s State, most int) []error {
+	c := checker{s: s, most: most}
 	c.meta()
 	c.rows()
 	c.addrs()
-	if c.n > maxBreaches {
-		c.errs = append(c.errs, fmt.Errorf("and %d more", c.n-maxBreaches))
+	if c.n > most {
+		c.errs = append(c.errs, fmt.Errorf("and %d more", c.n-most))
 	}
-	return errors.Join(c.errs...)
+	return c.errs
 }
 
 type checker struct {
 	s      State
+	most   int
 	owners map[netip.Addr]Holding
 	keys   map[vip.Key]*vip.Row
 	errs   []error
@@ -46,7 +53,7 @@ type checker struct {
 }
 
 func (c *checker) breach(format string, args ...any) {
-	if c.n++; c.n <= maxBreaches {
+	if c.n++; c.n <= c.most {
 		c.errs = append(c.errs, fmt.Errorf(format, args...))
 	}
 }

@@ -2,6 +2,7 @@ package allocator_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -101,4 +102,37 @@ func TestPlanningForALayoutThatCannotBeSaysWhy(t *testing.T) {
 		t.Errorf("planned %+v, %v", m, err)
 	}
 	wantMoves(t, a)
+}
+
+func TestAllBreachesAreNamed(t *testing.T) {
+	t.Parallel()
+	store := memstore.New()
+	a, err := allocator.Open(t.Context(), store, allocator.Config{Layout: layout("240.0.0.0/16"), ReportOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply(t, a, full(set("m", names(50)...)))
+	if errs, meta, err := a.Breaches(t.Context()); err != nil || len(errs) > 0 || meta.Serial == 0 {
+		t.Errorf("breaches of a sound table: %v, %+v, %v", errs, meta, err)
+	}
+	// Somebody else takes the addresses of thirty entries.
+	d := allocator.Delta{Base: 1, Meta: a.Stats().Meta}
+	d.Meta.Revision++
+	for _, row := range a.Rows()[:30] {
+		without := *row
+		without.V4 = addr("192.0.2.1")
+		d.Rows = append(d.Rows, allocator.RowChange{Key: row.Key(), Old: row, New: &without})
+	}
+	if err := store.Commit(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	errs, _, err := a.Breaches(t.Context())
+	for _, row := range a.Rows()[:30] {
+		if !strings.Contains(fmt.Sprint(errs), row.Key().String()) {
+			t.Errorf("%v is not named", row.Key())
+		}
+	}
+	if all := a.Verify(t.Context()); err != nil || all == nil || len(errs) < 60 || strings.Contains(fmt.Sprint(errs), "more") {
+		t.Errorf("%d breaches, %v; Verify: %v", len(errs), err, all)
+	}
 }

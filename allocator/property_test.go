@@ -42,6 +42,9 @@ func (m *machine) check(t *rapid.T) {
 	m.movesAreTold(t, before)
 	m.heldIsTheOracles(t)
 	m.reports(t)
+	if rapid.IntRange(0, 3).Draw(t, "look everything up") == 0 {
+		m.lookupsAreTheOracles(t)
+	}
 	if m.ticked {
 		m.plannedIsTheOracles(t)
 		m.dueIsTheOracles(t)

@@ -6,21 +6,51 @@ import (
 	"fmt"
 )
 
+// allBreaches bounds how many breaches Breaches names before it only counts.
+const allBreaches = 10_000
+
 // Verify reads the whole store back, runs [Check] over it, and compares it
-// with the table in memory. It returns an error that names every difference.
+// with the table in memory. It returns an error that names the differences, or
+// the first of them where they are many.
 func (a *Allocator) Verify(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
-		return err
-	}
-	s, err := a.store.Load(ctx)
+	s, differences, err := a.readBack(ctx, maxBreaches)
 	if err != nil {
 		return err
 	}
-	errs := []error{Check(s)}
+	return errors.Join(append(breaches(s, maxBreaches), differences...)...)
+}
+
+// Breaches is Verify that names all it finds, up to 10,000 of each sort, and says
+// of which table. The table stands still while the store is read back and
+// compared, which takes seconds for a million entries.
+func (a *Allocator) Breaches(ctx context.Context) ([]error, Meta, error) {
+	s, differences, err := a.readBack(ctx, allBreaches)
+	if err != nil {
+		return nil, Meta{}, err
+	}
+	return append(breaches(s, allBreaches), differences...), s.Meta, nil
+}
+
+// readBack returns what the store holds, and where the table in memory differs.
+func (a *Allocator) readBack(ctx context.Context, most int) (State, []error, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.settle(ctx); err != nil {
+		return State{}, nil, err
+	}
+	s, err := a.store.Load(ctx)
+	if err != nil {
+		return State{}, nil, err
+	}
+	return s, a.differences(s, most), nil
+}
+
+// differences returns where the table in memory is not that of a state.
+func (a *Allocator) differences(s State, most int) []error {
+	var errs []error
+	n := 0
 	differ := func(format string, args ...any) {
-		if len(errs) <= maxBreaches {
+		if n++; n <= most {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
@@ -45,5 +75,8 @@ func (a *Allocator) Verify(ctx context.Context) error {
 			differ("address %v differs between store and table", h.Addr)
 		}
 	}
-	return errors.Join(errs...)
+	if n > most {
+		errs = append(errs, fmt.Errorf("and %d more differences between store and table", n-most))
+	}
+	return errs
 }
