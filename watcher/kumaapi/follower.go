@@ -48,6 +48,9 @@ func newFollower(s *Source, feed watcher.Feed) *follower {
 // pass reads all kinds once, and reports whether it could do so before ctx was
 // done.
 func (f *follower) pass(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
 	f.last = outcome{nothing: true}
 	if err := f.client.begin(); err != nil {
 		f.failAll(failed(err))
