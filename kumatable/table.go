@@ -19,6 +19,9 @@ type Table struct {
 	Format int
 	// From says where it was read, "" where it was read from bytes.
 	From string
+	// Broken says of a table that was read from a file that its text is not
+	// whole: it was cut, or is none. The rows are those before that place.
+	Broken error
 	// Rows are sorted by key; of one key those with an address come first, then
 	// the smaller spelling and address. Each has one listing, Mesh's, and one
 	// address at most: a row without one asks for one. Two rows may be of one
