@@ -49,17 +49,15 @@ func unanswered(err error, timeout time.Duration) *failure {
 	var f *failure
 	var op *net.OpError
 	var untrusted *tls.CertificateVerificationError
-	var alert tls.AlertError
-	var header tls.RecordHeaderError
 	var resolve *net.DNSError
 	switch {
 	case errors.As(err, &f):
 		return f
 	case errors.As(err, &untrusted), errors.As(err, new(x509.UnknownAuthorityError)), errors.As(err, new(x509.HostnameError)):
 		return &failure{unreachable: true, what: fmt.Sprintf("its certificate is not trusted (%v): give the file of the CA that signed it, and the name that the certificate has in the URL", err)}
-	case errors.As(err, &alert):
+	case errors.As(err, &op) && op.Op == "remote error":
 		return &failure{unreachable: true, what: fmt.Sprintf("it refuses the TLS connection (%v): give a client certificate and key that it trusts", err)}
-	case errors.As(err, &header):
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, new(tls.RecordHeaderError)):
 		return &failure{unreachable: true, what: "it does not speak TLS on this port: write http:// in the URL, or the port that does (5682)"}
 	case errors.As(err, &resolve), errors.As(err, &op) && op.Op == "dial":
 		return &failure{unreachable: true, what: fmt.Sprintf("it cannot be reached (%v): check that the control plane runs, the host and port of the URL, and the network between", err)}
@@ -86,7 +84,7 @@ func refused(r *http.Response, now time.Time) error {
 	case code >= 500:
 		f.what += ": look at the control plane's log; it is read again later"
 	default:
-		f.what += ": check that the URL is that of a control plane's API"
+		f.what += ": check that the URL is that of a control plane's API, with https:// where the port has TLS"
 	}
 	return f
 }
