@@ -46,7 +46,7 @@ func eventWords(e admin.Event) string {
 		return fmt.Sprintf("mesh %s has no table any more", e.Mesh)
 	}
 	// A newer server tells of more.
-	return strings.Join(strings.Fields(strings.Join([]string{e.Entry, e.Mesh, e.What}, " ")), " ")
+	return joined(" ", e.Entry, e.Mesh, e.What)
 }
 
 func givenWords(given []netip.Addr) string {

@@ -25,7 +25,7 @@ How: auto, from a pool; static, chosen by a Corefile or a tag; given, by Kuma;
 waiting, one is lacking ("meshvipctl explain ENTRY" says why).
 
 On a terminal long texts are cut, and so is a long table: --all shows all of it.
-In a pipe everything is written, in columns with no blanks inside.`,
+In a pipe everything is written. Programs read -o json.`,
 		Example: `  meshvipctl table
   meshvipctl table --mesh default --all
   meshvipctl table -o json | jq -r '.rows[] | [.entry, .addresses[0]] | @tsv'`,

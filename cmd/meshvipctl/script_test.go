@@ -1,0 +1,72 @@
+//go:build scripts
+
+package main
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets scripts run the program by its name, as a process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"meshvipctl": main})
+}
+
+// updateScripts, set to anything, writes what the program prints into the scripts'
+// golden files.
+const updateScripts = "MESHVIP_UPDATE_SCRIPTS"
+
+func TestScripts(t *testing.T) {
+	cmds := map[string]func(ts *testscript.TestScript, neg bool, args []string){
+		"code":      codeCmd,
+		"unchanged": unchangedCmd,
+	}
+	maps.Copy(cmds, tableCmds)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Cmds:                cmds,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv(updateScripts) != "",
+		Setup: func(env *testscript.Env) error {
+			// What the machine has set must not decide where a table is looked for.
+			env.Setenv(adminVariable, "")
+			env.Values[liveKey{}] = make(map[string]*live)
+			return nil
+		},
+	})
+}
+
+// codeCmd is "code N COMMAND ARGS...": the command ends with the code N.
+func codeCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND [ARGS...]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = err.Error()[len("exit status "):]
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// unchangedCmd is "unchanged FILE COPY": the file is what it was when it was
+// copied.
+func unchangedCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: unchanged FILE COPY")
+	}
+	a, err := os.ReadFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	b, err := os.ReadFile(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if !bytes.Equal(a, b) {
+		ts.Fatalf("%s has changed", args[0])
+	}
+}
