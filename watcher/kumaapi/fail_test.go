@@ -27,6 +27,7 @@ func TestAKindThatFailsKeepsItsStateWhileTheOthersCount(t *testing.T) {
 		"no JSON":                {fakekuma.Fault{Body: `{"total":4,"items":[{`}, "no listing in JSON"},
 		"other JSON":             {fakekuma.Fault{Body: `{"hello":"world"}`}, "no listing with items and total"},
 		"items lost":             {fakekuma.Fault{Body: `{"total":4,"items":null,"next":null}`}, "no listing with items and total"},
+		"no items":               {fakekuma.Fault{Body: `{"total":0,"next":null}`}, "no listing with items and total"},
 		"a total that is none":   {fakekuma.Fault{Body: `{"total":-4,"items":[],"next":null}`}, "no listing with items and total"},
 		"a loop":                 {fakekuma.Fault{Page: 2, Next: "http://kuma:5681/dataplanes?offset=1&size=1"}, "goes on at 1, which never ends"},
 		"a step on the spot":     {fakekuma.Fault{Page: 3, Next: "http://kuma:5681/dataplanes?offset=2&size=1"}, "after offset 2 the listing goes on at 2"},

@@ -25,17 +25,17 @@ var errNoListing = errors.New("the answer is JSON, but no listing with items and
 // plane saw it, which behind a proxy is another one.
 func parse(data []byte) (body, error) {
 	var told struct {
-		Total *int              `json:"total"`
-		Items []json.RawMessage `json:"items"`
-		Next  *string           `json:"next"`
+		Total *int    `json:"total"`
+		Items list    `json:"items"`
+		Next  *string `json:"next"`
 	}
 	if err := json.Unmarshal(data, &told); err != nil {
 		return body{}, fmt.Errorf("the answer is no listing in JSON (%w): it was cut short, or something else than a control plane gave it", err)
 	}
-	if told.Total == nil || *told.Total < 0 || told.Items == nil && *told.Total > 0 {
+	if told.Total == nil || *told.Total < 0 || !told.Items.told || told.Items.items == nil && *told.Total > 0 {
 		return body{}, errNoListing
 	}
-	b := body{total: *told.Total, next: end, items: told.Items}
+	b := body{total: *told.Total, next: end, items: told.Items.items}
 	if told.Next == nil || *told.Next == "" {
 		return b, nil
 	}
@@ -47,4 +47,16 @@ func parse(data []byte) (body, error) {
 		return body{}, fmt.Errorf("the URL of the next page, %.200q, has no offset that can be followed: check what stands between here and the control plane", *told.Next)
 	}
 	return b, nil
+}
+
+// list is a list of items, which may be null where it is empty, but has to be told.
+type list struct {
+	told  bool
+	items []json.RawMessage
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *list) UnmarshalJSON(data []byte) error {
+	l.told = true
+	return json.Unmarshal(data, &l.items)
 }

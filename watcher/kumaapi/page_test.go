@@ -41,6 +41,15 @@ func TestPagesOfARunningControlPlaneAreRead(t *testing.T) {
 	}
 }
 
+func TestAnEmptyListMayBeNull(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"total":0,"items":null}`, `{"total":0,"items":[],"next":null}`, `{"total":0,"items":[],"next":""}`} {
+		if b, err := parse([]byte(text)); err != nil || b.next != end || len(b.items) != 0 {
+			t.Errorf("%s: %+v, %v", text, b, err)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"total":0,"items":[],"next":null}`, `{"total":1,"items":[{"type":"Mesh","name":"m"}],"next":"http://h/meshes?offset=1&size=1"}`,
