@@ -9,26 +9,28 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meshvip/coredns-meshvip/kumatable"
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// maxTable bounds the tables that are read, in bytes: some four times what a
-// mesh of a million entries takes.
-const maxTable = 512 << 20
-
 // Dir is a directory that tables are published to. Its methods may be called
 // by several goroutines, for one mesh by one at a time.
-type Dir struct{ path string }
+type Dir struct {
+	path    string
+	options Options
+}
 
 // Open opens the directory, which it creates with its parents, mode 0755, where
 // it is missing, and removes temporary files that a crash left there. It reads
 // the directory's list of names, so its cost grows with the meshes: open once.
-// The error names the directory and what to do. There is nothing to close.
-func Open(dir string) (*Dir, error) {
+// Options, one at most, say which outbounds are written; without them it is those
+// of services, hosts and fqdns. The error names the directory and what to do.
+// There is nothing to close.
+func Open(dir string, options ...Options) (*Dir, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("publish directory %s: %w%s", dir, err, remedy(dir, err))
 	}
-	d := &Dir{path: dir}
+	d := &Dir{path: dir, options: optionsOf(options)}
 	entries, err := d.entries()
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func Open(dir string) (*Dir, error) {
 }
 
 // Write replaces the two files of mesh by what rows, which are sorted by key,
-// say: see [EncodeTable] and [EncodeOutbounds]. They are on disk on return, mode
+// say: see [kumatable.Encode3] and [EncodeOutbounds]. They are on disk on return, mode
 // 0644; a file that has the same text already is not touched. An error that is
 // a [SetAside] says that both were written and what they lack; any other names
 // the file that was not written and what to do, and a file that was there is
@@ -48,8 +50,8 @@ func (d *Dir) Write(mesh string, rows []*vip.Row) error {
 	if err != nil {
 		return fmt.Errorf("publishing to %s: %w", d.path, err)
 	}
-	table, aside := EncodeTable(mesh, rows)
-	outbounds, _ := EncodeOutbounds(mesh, rows) // leaves the same rows out
+	table, lacks := kumatable.Encode3(mesh, rows)
+	outbounds, lacksToo := EncodeOutbounds(mesh, rows, d.options)
 	tableChanged, err := replace(d.path, s+tableSuffix, table)
 	if err != nil {
 		return fmt.Errorf("publishing mesh %q: %w", mesh, err)
@@ -63,7 +65,7 @@ func (d *Dir) Write(mesh string, rows []*vip.Row) error {
 			return fmt.Errorf("publishing mesh %q: %w", mesh, err)
 		}
 	}
-	if aside != nil {
+	if aside := both(lacks, lacksToo); aside != nil {
 		return fmt.Errorf("publishing mesh %q to %s: %w", mesh, d.path, aside)
 	}
 	return nil
@@ -91,43 +93,6 @@ func (d *Dir) Remove(mesh string) error {
 		}
 	}
 	return nil
-}
-
-// Read reads the table of every mesh, for a new store that takes the addresses
-// up. A table with no rows is in tables too. Files and rows that cannot be read
-// are set aside: bad has an error for each that names it. Files with names that
-// do not end in ".json", or that start with a dot, are none of ours. The error
-// is that of a directory that cannot be listed.
-func (d *Dir) Read() (tables map[string][]*vip.Row, bad []error, err error) {
-	entries, err := d.entries()
-	if err != nil {
-		return nil, nil, err
-	}
-	tables = make(map[string][]*vip.Row)
-	for _, e := range entries {
-		s, ok := strings.CutSuffix(e.Name(), tableSuffix)
-		if !ok || strings.HasPrefix(s, ".") {
-			continue
-		}
-		path := filepath.Join(d.path, e.Name())
-		mesh, err := meshOf(s)
-		if err != nil {
-			bad = append(bad, fmt.Errorf("%s: %w", path, err))
-			continue
-		}
-		rows, badRows, err := readTable(mesh, path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed since it was listed
-		case err != nil:
-			bad = append(bad, fmt.Errorf("%s: %w", path, err))
-		default:
-			tables[mesh] = rows
-		}
-		for _, err := range badRows {
-			bad = append(bad, fmt.Errorf("%s: %w", path, err))
-		}
-	}
-	return tables, bad, nil
 }
 
 // Meshes returns the meshes that have a file here, sorted. A server that was
@@ -158,23 +123,4 @@ func (d *Dir) entries() ([]fs.DirEntry, error) {
 		return nil, fmt.Errorf("publish directory %s: %w%s", d.path, err, remedy(d.path, err))
 	}
 	return entries, nil
-}
-
-// readTable reads one file. It opens regular files only: a pipe would block.
-func readTable(mesh, path string) (rows []*vip.Row, bad []error, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("not a regular file")
-	}
-	if info.Size() > maxTable {
-		return nil, nil, fmt.Errorf("table of %d bytes, of %d at most", info.Size(), maxTable)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return DecodeTable(mesh, data)
 }

@@ -218,7 +218,7 @@ func TestBadFilesAreSetAsideWithTheirName(t *testing.T) {
 		"cut.json":            smallTable[:len(smallTable)/2],
 		"zero.json":           "",
 		"Prod.json":           "{}",
-		"kuma.json":           `{"v":{}}`,
+		"kuma.json":           `{"v":{"a":{"oe":[{"ap":[{"a":"240.0.0.1","o":"svc"},{"a":"10.0.0.1","o":"k8s"}]}]}}}`,
 		"row.json":            `{"1:":{"address":"240.0.0.1"},"0:a":{"address":"240.0.0.2"}}`,
 		"x.outbounds.yaml":    "[]",
 		"notes.txt":           "x",
@@ -241,10 +241,10 @@ func TestBadFilesAreSetAsideWithTheirName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, []string{"default", "empty", "row"}) {
+	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, []string{"default", "empty", "kuma", "row"}) {
 		t.Errorf("tables of %q", names)
 	}
-	if len(got["default"]) != 4 || len(got["empty"]) != 0 || len(got["row"]) != 1 {
+	if len(got["default"]) != 4 || len(got["empty"]) != 0 || len(got["kuma"]) != 1 || len(got["row"]) != 1 {
 		t.Errorf("tables %v", got)
 	}
 	want := []string{
@@ -252,8 +252,8 @@ func TestBadFilesAreSetAsideWithTheirName(t *testing.T) {
 		`cut.json: table of mesh "cut": not a JSON object`,
 		"dir.json: not a regular file",
 		"huge.json: table of 536870913 bytes",
-		`kuma.json: table of mesh "kuma": it is of Kuma's format 4`,
-		`row.json: row "1:": `,
+		`kuma.json: row "1:10.0.0.1": 10.0.0.1 is not an address to take up: it is the address of a Kubernetes Service`,
+		`row.json: row "1:", at byte 1: `,
 		`zero.json: table of mesh "zero": not a JSON object`,
 	}
 	if len(bad) != len(want) {

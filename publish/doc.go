@@ -9,7 +9,7 @@
 //     lost store does not renumber a mesh.
 //   - MESH.outbounds.yaml is the list that networking.outbound of a Dataplane
 //     takes where there is no transparent proxy: addresses and ports to listen
-//     on, and the tags that they lead to.
+//     on, and the tags or the backendRef that they lead to ([Options]).
 //
 // # Contract
 //
@@ -28,10 +28,12 @@
 //
 // # Caveats
 //
-//   - Services, hosts and fqdns are published. Entries of Kuma's newer model
-//     (MeshService and its kin) are in neither file: Kuma has its own tables for
-//     the addresses that it gave, and a lost store finds those in the resources
+//   - MESH.json has services, hosts and fqdns. Entries of Kuma's newer model
+//     (MeshService and its kin) are not in it: Kuma has its own tables for the
+//     addresses that it gave, and a lost store finds those in the resources
 //     again. What a store gave to such an entry is lost with it.
+//   - MESH.outbounds.yaml has what the options name. A Kuma that does not know a
+//     way of naming refuses a Dataplane that has it.
 //   - Format 3 has one address a row. Of an entry with both families it keeps
 //     the IPv4 one; the outbounds have both.
 //   - A directory belongs to one server. Within a process any number of Dirs

@@ -21,35 +21,53 @@ const header = `# Outbounds of mesh %+q: what networking.outbound of a Dataplane
 `
 
 // EncodeOutbounds returns the list that networking.outbound of a Dataplane in
-// mesh takes: a YAML list of address, port and tags below a comment that says
-// so. It has one element for each address, of both families, and port.
+// mesh takes: a YAML list of address, port, and tags or a backendRef, below a
+// comment that says so. It has one element for each address, of both families,
+// and port, of the entries that the options name; without options it is that of
+// services, hosts and fqdns.
 //
-// An entry has the ports of its outbounds, where 0 is 80; a service and a host
-// have 80 besides. Of outbounds with one port the first gives the tags, and for
-// an 80 that none names the first of all. Outbounds without a service tag are
-// passed over, since Kuma refuses a Dataplane that has one. Entries without an
-// address or an outbound are left out, and so are kinds that are keyed by their
-// mesh, which no tag leads to, and rows that mesh does not list.
-// The list is in the order of rows, IPv4 first, by port.
+// A service, a host and a fqdn have the ports of their outbounds, where 0 is 80;
+// a service and a host have 80 besides. Of outbounds with one port the first
+// gives the tags, and for an 80 that none names the first of all. Outbounds
+// without a service tag are passed over, since Kuma refuses a Dataplane that has
+// one.
+//
+// A MeshService and its kin have the ports of their outbounds, on the addresses
+// that Kuma gave them or else on those of the table.
+//
+// Entries without an address or an outbound are left out, and rows that mesh
+// does not list. The list is in the order of rows, IPv4 first, by port.
 //
 // Entries that YAML cannot carry are left out and told in an error of type
-// [SetAside], beside which the text stands. There is no other error.
-func EncodeOutbounds(mesh string, rows []*vip.Row) ([]byte, error) {
+// [SetAside], beside which the text stands. So are ports of a MeshService and
+// its kin on which another entry is reached already: Kuma may have given one
+// address twice. There is no other error.
+func EncodeOutbounds(mesh string, rows []*vip.Row, options ...Options) ([]byte, error) {
+	o := optionsOf(options)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, header, mesh)
 	empty := b.Len()
-	aside := listed(mesh, rows, func(r *vip.Row, l vip.Listing) {
+	taken := make(map[netip.AddrPort]vip.Entry)
+	aside := listed(mesh, rows, o, func(r *vip.Row, l vip.Listing) error {
+		if r.Entry.Kind.OfMesh() {
+			return writeDestination(&b, r, l, taken)
+		}
 		ports := listenPorts(r.Entry.Kind, l.Outbounds)
 		for _, addr := range r.Addrs() {
 			for _, p := range ports {
-				writeOutbound(&b, addr, p)
+				writeListener(&b, addr, p.port)
+				writeTags(&b, p.tags)
+				if o.BackendRefs {
+					taken[netip.AddrPortFrom(addr, p.port)] = r.Entry
+				}
 			}
 		}
+		return nil
 	})
 	if b.Len() == empty {
 		b.WriteString("[]\n")
 	}
-	return b.Bytes(), aside.asError()
+	return b.Bytes(), asError(aside)
 }
 
 // listenPort is a port to listen on, and the tags of what it leads to.
@@ -79,16 +97,21 @@ func listenPorts(kind vip.Kind, outbounds []vip.Outbound) []listenPort {
 	return slices.CompactFunc(ports, func(p, q listenPort) bool { return p.port == q.port })
 }
 
-// writeOutbound writes one element of the list.
-func writeOutbound(b *bytes.Buffer, addr netip.Addr, p listenPort) {
+// writeListener writes the beginning of one element of the list: where to listen.
+func writeListener(b *bytes.Buffer, addr netip.Addr, port uint16) {
 	if addr.Is4() {
 		fmt.Fprintf(b, "- address: %v\n", addr)
 	} else {
 		// YAML 1.1 reads digits with colons as a number to the base of 60.
 		fmt.Fprintf(b, "- address: \"%v\"\n", addr)
 	}
-	fmt.Fprintf(b, "  port: %d\n  tags:\n", p.port)
-	for _, t := range p.tags {
+	fmt.Fprintf(b, "  port: %d\n", port)
+}
+
+// writeTags writes the rest of an element: what its tags lead to.
+func writeTags(b *bytes.Buffer, tags []vip.Tag) {
+	b.WriteString("  tags:\n")
+	for _, t := range tags {
 		writePair(b, "    ", t.Key, t.Value)
 	}
 }
