@@ -34,7 +34,8 @@ type filling struct {
 	x     *Index
 	zones *zoneSet
 	// disputed are the relative names that hosts, fqdns or told hostnames claim
-	// in some zone: none of them is plain.
+	// in some zone, and those that services claim which are not plain: nobody is
+	// who claims one.
 	disputed map[string]struct{}
 	// evicted were stored, and are not plain after all.
 	evicted []*Record
@@ -126,6 +127,9 @@ func (f *filling) store(row *vip.Row) *Record {
 		}
 	}
 	if !plain {
+		for _, n := range all {
+			f.disputed[n.name] = struct{}{}
+		}
 		f.left = append(f.left, row)
 		return nil
 	}
@@ -161,6 +165,7 @@ func (f *filling) evict(r *Record) {
 	var names [2]string
 	for _, name := range r.names(names[:0]) {
 		f.x.relative.Delete(name)
+		f.disputed[name] = struct{}{}
 	}
 	var addrs [2]netip.Addr
 	for _, addr := range r.addrs(addrs[:0]) {

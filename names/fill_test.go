@@ -62,3 +62,11 @@ func TestATableIsFilledInAsOneChange(t *testing.T) {
 		}
 	})
 }
+
+// Who comes to a name that a service claims which is not plain has never had it.
+func TestNoNameChangesHandsWhileATableIsFilledIn(t *testing.T) {
+	t.Parallel()
+	rows := []*vip.Row{row(t, "0:x", "240.0.0.1"), row(t, "0:a.b", "240.0.0.1"), row(t, "0:a_b", "240.0.0.2")}
+	x, _ := indexOf(t)
+	wantLines(t, x.Fill(rows), "name a.b of 0:a_b is answered for 0:a.b: a literal name comes before a dotted spelling")
+}
