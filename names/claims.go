@@ -36,6 +36,10 @@ func (c claim) compare(o claim) int {
 	return cmp.Or(cmp.Compare(c.rank, o.rank), c.row.Key().Compare(o.row.Key()))
 }
 
+// ofMesh reports whether the claim is to a hostname, by an entry that is keyed by
+// its mesh.
+func (c claim) ofMesh() bool { return c.row.Entry.Kind.OfMesh() }
+
 // named is a claim's name and rank.
 type named struct {
 	name string

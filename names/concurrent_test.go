@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -20,7 +21,7 @@ func checkRecord(r *Record, name string) error {
 	switch {
 	case r.Dotted != "" && r.Dotted != s.dotted, r.Literal != "" && !slices.Contains(full, r.Literal):
 		return fmt.Errorf("%v has a name that is not its entry's: %+v", r.Row.Entry, r)
-	case !slices.Contains(r.names(nil), name) && name != r.Dotted+".mesh." && name != r.Literal+".mesh.":
+	case !slices.Contains(append(r.names(nil), r.claimed(nil)...), name) && name != r.Dotted+".mesh." && name != r.Literal+".mesh.":
 		return fmt.Errorf("%q found %v, which does not have it: %+v", name, r.Row.Entry, r)
 	case !slices.Equal(answersOf(r), oracleAddrs(r.Row)):
 		return fmt.Errorf("%v answers %v", r.Row, answersOf(r))
@@ -54,7 +55,7 @@ func (c *churn) next() Change {
 	case 0, 1:
 		e.Kind, e.Name = vip.FQDN, e.Name+".mesh"
 	case 2:
-		e.Kind, e.Mesh, e.Name = vip.MeshService, "m1", fmt.Sprint(c.IntN(churned))
+		e.Kind, e.Mesh, e.Name = vip.MeshService, fmt.Sprintf("m%d", 1+c.IntN(3)), fmt.Sprint(c.IntN(churned))
 		for range c.IntN(4) {
 			terms.Given = append(terms.Given, c.addr())
 			terms.Hostnames = append(terms.Hostnames, fmt.Sprintf("a.%d.mesh", c.IntN(churned)))
@@ -70,7 +71,7 @@ func (c *churn) next() Change {
 	if ch.Old != nil && c.IntN(2) == 0 {
 		return ch
 	}
-	ch.New = &vip.Row{Entry: e, Listings: []vip.Listing{{Mesh: "m1", Name: e.Name, Terms: terms}}}
+	ch.New = &vip.Row{Entry: e, Listings: []vip.Listing{{Mesh: cmp.Or(e.Mesh, "m1"), Name: e.Name, Terms: terms}}}
 	if addr := c.addr(); len(terms.Given) == 0 && (!c.used[addr] || c.IntN(8) == 0) {
 		c.used[addr] = true
 		ch.New.V4 = addr
@@ -85,12 +86,16 @@ type still struct {
 	service, named  *vip.Row // nothing of them changes
 	given           *vip.Row // one of its addresses, and one of its hostnames, stay
 	partly, sharing *vip.Row // one address stays; one comes and goes at service's
+	// local is of mesh m2, and one of its hostnames and addresses stay; rival is
+	// of m1, comes before it at both, and comes and goes.
+	local, rival *vip.Row
 }
 
 func newStill(t *testing.T) *still {
 	s := &still{service: row(t, "0:still_x.%y", "240.255.0.1", "m1"), named: row(t, "2:still.fqdn.mesh", "240.255.0.2", "m1")}
 	s.given = told(t, "3:m1/still", "still.told.mesh", "240.255.1.1 240.255.1.2")
 	s.partly = row(t, "2:partly.mesh", "240.255.0.4", "m1")
+	s.local = told(t, "3:m2/local", "local.mesh", "10.255.0.1")
 	return s
 }
 
@@ -99,7 +104,16 @@ func (s *still) next(t *testing.T, step int) []Change {
 	given := told(t, "3:m1/still", fmt.Sprintf("x%d.mesh still.told.mesh y.mesh", step%3)[step%2*8:], fmt.Sprintf("240.255.1.1 240.255.1.%d", 2+step%3))
 	partly := row(t, "2:partly.mesh", "240.255.0.4", "m1")
 	partly.V6 = netip.AddrFrom16([16]byte{0xfd, 15: byte(step)})
-	changes := []Change{{s.given, given}, {s.partly, partly}}
+	local := told(t, "3:m2/local", fmt.Sprintf("z%d.mesh local.mesh", step%3)[step%2*8:], fmt.Sprintf("10.255.0.1 10.255.0.%d", 2+step%3))
+	changes := []Change{{s.given, given}, {s.partly, partly}, {s.local, local}}
+	var rival *vip.Row
+	if step%5 < 3 {
+		rival = told(t, "3:m1/local", "local.mesh", fmt.Sprintf("10.255.0.%d", 1+step%2))
+	}
+	if s.rival != nil || rival != nil {
+		changes = append(changes, Change{s.rival, rival})
+	}
+	s.local, s.rival = local, rival
 	if s.sharing == nil {
 		s.sharing = told(t, "3:m1/guest", "guest.mesh", "240.255.0.1 240.255.0.2")
 		changes = append(changes, Change{New: s.sharing})
@@ -132,6 +146,21 @@ func (s *still) check(v *View) error {
 	}
 	if !v.Below(netip.MustParsePrefix("240.255.0.0/24")) || !v.Below(netip.MustParsePrefix("240.255.1.0/24")) {
 		return fmt.Errorf("the addresses that stay are not below their prefixes")
+	}
+	return nil
+}
+
+// checkLocal asks the view of m2 for what never changes there.
+func (s *still) checkLocal(v *View) error {
+	addr := netip.MustParseAddr("10.255.0.1")
+	if r, result := v.Forward("local.mesh.", zone); result != Found || r.Row.Entry.Mesh != "m2" || !r.Has(addr) {
+		return fmt.Errorf("in the view of m2 its hostname is %v, %v", result, r)
+	}
+	if ptr := v.PTR(addr, []string{zone}); ptr == "" {
+		return fmt.Errorf("in the view of m2 the address that stays has no PTR")
+	}
+	if !v.Below(netip.MustParsePrefix("10.255.0.0/24")) {
+		return fmt.Errorf("in the view of m2 the address that stays is not below its prefix")
 	}
 	return nil
 }
@@ -171,7 +200,9 @@ func TestEveryAnswerIsOfOneRecordWhileAWriterChurns(t *testing.T) {
 	v := x.View(nil)
 	defer v.Close()
 	s := newStill(t)
-	x.Apply(adds(s.service, s.named, s.given, s.partly))
+	x.Apply(adds(s.service, s.named, s.given, s.partly, s.local))
+	local := x.View([]string{"m2"})
+	defer local.Close()
 
 	var done atomic.Bool
 	var wg sync.WaitGroup
@@ -181,7 +212,13 @@ func TestEveryAnswerIsOfOneRecordWhileAWriterChurns(t *testing.T) {
 			for !done.Load() {
 				err := checkAnswers(v, rng)
 				if err == nil {
+					err = checkAnswers(local, rng)
+				}
+				if err == nil {
 					err = s.check(v)
+				}
+				if err == nil {
+					err = s.checkLocal(local)
 				}
 				if err != nil {
 					t.Error(err)

@@ -21,9 +21,19 @@
 // # Owners
 //
 // A name has one owner: fqdn before host before literal before dotted, then the
-// smaller key. A hostname ranks as an fqdn. The rule has no memory, and it is
+// smaller key. A hostname ranks as an fqdn, and as its kinds have the greater
+// keys, an fqdn of that name comes before it. The rule has no memory, and it is
 // applied before any view's filter: a name whose owner a view hides is not
 // answered for another entry.
+//
+// But for one exception: where the owner has the name as a hostname, a view that
+// hides it answers the name for the next entry of a mesh that has it as a
+// hostname and is shown, if there is one. Meshes give their services the same
+// hostnames, and each is right in its own mesh. So in a view of one mesh its own
+// is answered, and in a view of several the smaller key's of those. Entries that
+// are not keyed by their mesh gain nothing by that: a host or a service whose name
+// is a hostname of any mesh loses it in all views. [Index.Conflicts] and events
+// are about the name over all meshes, as in a view of all.
 //
 // Absolute names meet services only below a zone, so that a service can have its
 // name in one zone and lose it in another: the index keeps both, and
@@ -40,15 +50,16 @@
 // An entry has the addresses that the table gave it, one a family, and those
 // that it was given by others: any number, anywhere. All of a family are the
 // answer to its names, in one order, and each has a PTR. The PTR is the first
-// hostname, of those that the entry has, that a zone of the block covers.
+// hostname, of those that the entry has in the view, that a zone of the block
+// covers.
 //
 // Two entries may have one address: where it was given to both, where it was
 // given to one and the table gave it to the other, or in a damaged table. The
 // names of both are answered with it. Its PTR is the entry's to which the table
-// gave it, then the smaller key's; when that one goes, the next has it. This
-// rule, too, has no memory and comes before any view's filter: where a view
-// hides the owner, the address has no PTR. [Index.Conflicts] is about names and
-// does not tell of it.
+// gave it, then the smaller key's, of those that the view shows; when that one
+// goes, the next has it. Kuma counts addresses mesh by mesh, so the same one in
+// two meshes is nothing odd. [Index.Conflicts] is about names and does not tell
+// of it.
 //
 // # Reading and writing
 //
@@ -64,9 +75,16 @@
 // name that both stay with an entry lead to one another all the while. A PTR is
 // confirmed by a forward lookup when it is asked for.
 //
-// The cost of [Index.Apply] follows the change and not the index.
-// [Index.Fill] takes a whole table in a fraction of that. [Index.SetZones], [Index.Conflicts] and the first [Index.View] of a set of
-// meshes scan it.
+// A view that hides meshes holds by itself who stands in for entries that it
+// hides, as said above. What goes from there to the index's own names and
+// addresses, or back, is in both for a moment, and a reader that finds it in
+// neither looks whether something went meanwhile, and again if so.
+//
+// The cost of [Index.Apply] follows the change and not the index: it grows with
+// the number of entries only where these claim the very hostname, or share the
+// very address, that an entry of a view's meshes gets or gives up. [Index.Fill]
+// takes a whole table in a fraction of that. [Index.SetZones], [Index.Conflicts]
+// and the first [Index.View] of a set of meshes scan it.
 //
 // # Caveats
 //

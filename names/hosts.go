@@ -6,20 +6,23 @@ import (
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
-// hasSeveralHosts reports whether the record's entry claims several hostnames.
-// They are held one by one then, and Literal is the first that it has.
-func (r *Record) hasSeveralHosts() bool { return r.more != nil && r.more.hosts != nil }
+// listsHosts reports whether the hostnames that the record's entry claims are
+// held one by one: they are several, or another has the only one. Literal is the
+// first that it has then.
+func (r *Record) listsHosts() bool { return r.more != nil && r.more.hosts != nil }
 
-// expect makes room for the hostnames that are claimed, where they are several.
+// expect makes room for the hostnames that are claimed, in a record that is not
+// published yet.
 func (r *Record) expect(claims []named) {
-	if len(claims) < 2 {
-		return
-	}
 	hosts := make([]host, len(claims))
 	for i, n := range claims {
 		hosts[i].name = n.name
 	}
-	r.severals().hosts = hosts
+	more := several{hosts: hosts}
+	if r.more != nil {
+		more.v4, more.v6 = r.more.v4, r.more.v6
+	}
+	r.more = &more
 }
 
 func (r *Record) hostAt(name string) int {
@@ -49,14 +52,43 @@ func (r *Record) ownHosts(dst []string) []string {
 	return dst
 }
 
-// settleHosts makes Literal the first of several hostnames that the record
-// has.
+// claimed appends the hostnames that the record's entry claims.
+func (r *Record) claimed(dst []string) []string {
+	switch {
+	case r == nil || !r.Row.Entry.Kind.OfMesh():
+	case r.listsHosts():
+		for _, h := range r.more.hosts {
+			dst = append(dst, h.name)
+		}
+	case r.Literal != "":
+		dst = append(dst, r.Literal)
+	}
+	return dst
+}
+
+// settleHosts makes Literal the first hostname that the record has, and lists
+// them where that does not say all.
 func (r *Record) settleHosts() {
+	if !r.listsHosts() {
+		if r.Literal != "" {
+			return
+		}
+		var buf [2]named
+		if all, _ := claims(r.Row, 0, buf[:0]); len(all) > 0 {
+			r.expect(all)
+		}
+		return
+	}
 	r.Literal = ""
 	for _, h := range r.more.hosts {
 		if h.has {
 			r.Literal = h.name
-			return
+			break
+		}
+	}
+	if len(r.more.hosts) == 1 && r.Literal != "" {
+		if r.more.hosts = nil; r.more.v4 == nil && r.more.v6 == nil {
+			r.more = nil
 		}
 	}
 }
@@ -64,7 +96,7 @@ func (r *Record) settleHosts() {
 // clone returns a copy of r that shares nothing that may be written to.
 func (r *Record) clone() *Record {
 	c := *r
-	if r.hasSeveralHosts() {
+	if r.listsHosts() {
 		more := *r.more
 		more.hosts = slices.Clone(more.hosts)
 		c.more = &more

@@ -61,7 +61,7 @@ func TestAHostnameOfTwoMeshesIsTheSmallerKeysAndReported(t *testing.T) {
 	x, v := indexOf(t, west)
 	wantPTR(t, v, "240.0.0.2", "a.mesh.")
 	wantLines(t, x.Apply(adds(east)),
-		"name a.mesh. changes hands: from 3:west/a to 3:east/a: of two claims alike the smaller key comes first")
+		"name a.mesh. changes hands: from 3:west/a to 3:east/a: where the meshes of both are shown, the smaller key comes first")
 	wantForward(t, v, "a.mesh.", "mesh.", "3:east/a")
 	wantForward(t, v, "a.west.mesh.", "mesh.", "3:west/a")
 	wantPTR(t, v, "240.0.0.1", "a.mesh.")
@@ -77,7 +77,7 @@ func TestAHostnameOfTwoMeshesIsTheSmallerKeysAndReported(t *testing.T) {
 	without := told(t, "3:west/a", "a.west.mesh", "240.0.0.2")
 	wantLines(t, x.Apply([]Change{{again, without}}), "name a.mesh. is no longer disputed: 3:east/a has it")
 	wantLines(t, x.Apply([]Change{{without, west}}),
-		"name a.mesh. of 3:west/a is answered for 3:east/a: of two claims alike the smaller key comes first")
+		"name a.mesh. of 3:west/a is answered for 3:east/a: where the meshes of both are shown, the smaller key comes first")
 	wantLines(t, x.Apply([]Change{{Old: east}}),
 		"name a.mesh. changes hands: from 3:east/a to 3:west/a: 3:east/a claims it no longer")
 	wantPTR(t, v, "240.0.0.2", "a.mesh.")

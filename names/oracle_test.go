@@ -1,7 +1,6 @@
 package names
 
 import (
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -139,12 +138,26 @@ func (o *oracle) reserved(name string) bool {
 
 func join(rel, zone string) string { return strings.ReplaceAll(rel+"."+zone, "..", ".") }
 
-// owners returns who has each name.
-func (o *oracle) owners() map[string]*vip.Row {
+// owners returns who has each name, whoever asks.
+func (o *oracle) owners() map[string]*vip.Row { return o.ownersFor(nil) }
+
+// ownersFor returns who has each name in a view of meshes: of entries of meshes
+// whose claims are alike, the first that is shown; the first of all where none is.
+func (o *oracle) ownersFor(meshes []string) map[string]*vip.Row {
 	all := make(map[string]*vip.Row)
 	for name, l := range o.claims() {
-		if !o.reserved(name) {
-			all[name] = l[0].row
+		if o.reserved(name) {
+			continue
+		}
+		all[name] = l[0].row
+		if !l[0].row.Entry.Kind.OfMesh() {
+			continue
+		}
+		for _, c := range l {
+			if c.order == l[0].order && oracleShows(meshes, c.row) {
+				all[name] = c.row
+				break
+			}
 		}
 	}
 	return all
@@ -283,10 +296,13 @@ func (o *oracle) conflicts() map[string][]string {
 	return all
 }
 
-// holders returns the row that has the PTR of each address, whoever asks.
-func (o *oracle) holders() map[netip.Addr]*vip.Row {
+// reverse returns the row that is answered for each address in a view of meshes.
+func (o *oracle) reverse(meshes []string) map[netip.Addr]*vip.Row {
 	all := make(map[netip.Addr][]*vip.Row)
 	for _, row := range o.rows {
+		if !oracleShows(meshes, row) {
+			continue
+		}
 		for _, addr := range oracleAddrs(row) {
 			all[addr] = append(all[addr], row)
 		}
@@ -304,11 +320,4 @@ func (o *oracle) holders() map[netip.Addr]*vip.Row {
 		})
 	}
 	return holders
-}
-
-// reverse returns the row that is answered for each address.
-func (o *oracle) reverse(meshes []string) map[netip.Addr]*vip.Row {
-	all := o.holders()
-	maps.DeleteFunc(all, func(_ netip.Addr, row *vip.Row) bool { return !oracleShows(meshes, row) })
-	return all
 }

@@ -92,7 +92,10 @@ func moveReason(s *seat, fell []claim, had vip.Key) string {
 
 // before says why claim a comes before claim b.
 func before(a, b claim) string {
-	if a.rank == b.rank {
+	switch {
+	case a.rank == b.rank && a.ofMesh() && b.ofMesh() && a.row.Entry.Mesh != b.row.Entry.Mesh:
+		return "where the meshes of both are shown, the smaller key comes first"
+	case a.rank == b.rank:
 		return "of two claims alike the smaller key comes first"
 	}
 	return fmt.Sprintf("%s comes before %s", a.rank, b.rank)

@@ -126,13 +126,14 @@ func (m *model) step(t *rapid.T, change func() []Event) {
 
 // between returns what checks, between the steps of a change: a PTR is confirmed
 // at each of them, and is there all the while if the entry that has the address
-// has it before and after.
+// has it before and after; and so is a name.
 func (m *model) between(t *rapid.T) func() {
 	zones := []string{"mesh.", "svc.mesh.", "b."}
-	was := m.ptrs(zones)
+	was, had := m.ptrs(zones), m.found("mesh.")
 	return func() {
-		owners := m.o.owners() // as they will be
 		for i, v := range m.views {
+			m.checkFound(t, v, m.meshes[i], had[i])
+			owners := m.o.ownersFor(m.meshes[i]) // as they will be
 			reverse := m.o.reverse(m.meshes[i])
 			for _, s := range allAddrs {
 				addr := netip.MustParseAddr(s)
@@ -174,6 +175,35 @@ func (m *model) ptrs(zones []string) []map[netip.Addr]ptr {
 		}
 	}
 	return all
+}
+
+// found returns whose the names below zone are that each view shows now.
+func (m *model) found(zone string) []map[string]vip.Key {
+	all := make([]map[string]vip.Key, len(m.views))
+	for i, v := range m.views {
+		all[i] = make(map[string]vip.Key)
+		for _, name := range inZone(m.owners, zone) {
+			if r, result := v.Forward(name, zone); result == Found && slices.Contains(m.o.zones, zone) {
+				all[i][name] = r.Row.Key()
+			}
+		}
+	}
+	return all
+}
+
+// checkFound checks that the names which an entry had, and is to have when the
+// change is made, are not denied.
+func (m *model) checkFound(t *rapid.T, v *View, meshes []string, had map[string]vip.Key) {
+	owners := m.o.ownersFor(meshes)
+	for name, key := range had {
+		row := m.o.direct(owners, meshes, name, "mesh.")
+		if row == nil || row.Key() != key || !slices.Contains(m.o.zones, "mesh.") {
+			continue
+		}
+		if r, result := v.Forward(name, "mesh."); result != Found || r.Row.Key() != key {
+			t.Fatalf("%s is %v's before and after, and %v %v in between", name, key, result, r)
+		}
+	}
 }
 
 func keysOf(entries []string) string { return vip.Fold(strings.Join(entries, ",")) }
@@ -229,9 +259,10 @@ func (m *model) check(t *rapid.T) {
 }
 
 func (m *model) checkView(t *rapid.T, v *View, meshes []string) {
+	owners := m.o.ownersFor(meshes)
 	for _, zone := range m.o.zones {
 		asked := map[string]bool{zone: true, "nope." + zone: zone != "."}
-		for _, n := range inZone(m.owners, zone) {
+		for _, n := range inZone(owners, zone) {
 			for ; n != zone; n = n[strings.IndexByte(n, '.')+1:] {
 				asked[n] = true
 				if strings.Count(n, ".") == 1 {
@@ -241,14 +272,14 @@ func (m *model) checkView(t *rapid.T, v *View, meshes []string) {
 		}
 		for name, ok := range asked {
 			if ok {
-				m.checkForward(t, v, meshes, name, zone)
+				m.checkForward(t, v, owners, meshes, name, zone)
 			}
 		}
 	}
 	reverse := m.o.reverse(meshes)
 	for _, s := range allAddrs {
 		addr := netip.MustParseAddr(s)
-		m.checkReverse(t, v, meshes, addr, reverse[addr])
+		m.checkReverse(t, v, owners, meshes, addr, reverse[addr])
 		bits := 4
 		if addr.Is4() {
 			bits = 8
@@ -266,9 +297,9 @@ func (m *model) checkView(t *rapid.T, v *View, meshes []string) {
 	}
 }
 
-func (m *model) checkForward(t *rapid.T, v *View, meshes []string, name, zone string) {
+func (m *model) checkForward(t *rapid.T, v *View, owners map[string]*vip.Row, meshes []string, name, zone string) {
 	r, got := v.Forward(name, zone)
-	row, want := m.o.forward(m.owners, meshes, name, zone)
+	row, want := m.o.forward(owners, meshes, name, zone)
 	if got != want || (r != nil) != (row != nil) || r != nil && r.Row != row {
 		t.Fatalf("Forward(%q, %q) for meshes %q is %v %v, want %v %v", name, zone, meshes, got, r, want, row)
 	}
@@ -292,7 +323,7 @@ func answersOf(r *Record) []netip.Addr {
 	return all
 }
 
-func (m *model) checkReverse(t *rapid.T, v *View, meshes []string, addr netip.Addr, row *vip.Row) {
+func (m *model) checkReverse(t *rapid.T, v *View, owners map[string]*vip.Row, meshes []string, addr netip.Addr, row *vip.Row) {
 	r := v.Reverse(addr)
 	if (r != nil) != (row != nil) || r != nil && r.Row != row {
 		t.Fatalf("Reverse(%v) is %v, want %v", addr, r, row)
@@ -301,7 +332,7 @@ func (m *model) checkReverse(t *rapid.T, v *View, meshes []string, addr netip.Ad
 		return
 	}
 	for _, zones := range [][]string{{"mesh."}, {"."}, {".", "mesh."}, {"mesh.", "svc.mesh.", "a.mesh."}, {"svc.mesh.", "mesh.", "."}, {"b.", "dns.mesh.", "mesh."}, nil} {
-		got, want := v.PTR(addr, zones), m.o.ptr(m.owners, meshes, row, zones)
+		got, want := v.PTR(addr, zones), m.o.ptr(owners, meshes, row, zones)
 		if got != want {
 			t.Fatalf("PTR(%v, %q) is %q, want %q", addr, zones, got, want)
 		}

@@ -1,6 +1,9 @@
 package names
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // nameMove and addrMove say whose a name or an address was and is: nil for
 // nobody.
@@ -16,27 +19,36 @@ type addrMove struct {
 
 // moves returns all that readers are to see of the draft. An address that goes
 // from one entry to another is two moves.
-func (d *draft) moves() ([]nameMove, []addrMove) {
-	var buf [2]string
-	ns := make([]nameMove, 0, max(len(d.seats), len(d.edits)))
+func (d *draft) moves() ([]nameMove, []addrMove, []*sight) {
+	ns := d.nameMoves()
+	sights := d.sights(ns)
 	as := make([]addrMove, 0, len(d.edits))
 	seen := newSeen(d.brought)
+	for _, e := range d.edits {
+		d.x.join(e, seen)
+		as = e.moves(as)
+	}
+	if len(d.x.shared) > 0 {
+		as = d.sharedMoves(as, sights)
+	}
+	sights = slices.DeleteFunc(sights, func(s *sight) bool { return len(s.names)+len(s.addrs) == 0 })
+	return ns, as, sights
+}
+
+func (d *draft) nameMoves() []nameMove {
+	var buf [2]string
+	ns := make([]nameMove, 0, max(len(d.seats), len(d.edits)))
 	for _, e := range d.edits {
 		for _, name := range e.new.names(buf[:0]) {
 			ns = append(ns, nameMove{name, d.x.owner(name), e.new})
 		}
-		d.x.join(e, seen)
-		as = e.moves(as)
 	}
 	for name, s := range d.seats {
 		if s.owner.row == nil && s.before != nil {
 			ns = append(ns, nameMove{name, s.before, nil})
 		}
 	}
-	if len(d.x.shared) > 0 {
-		as = d.sharedMoves(as)
-	}
-	return ns, as
+	return ns
 }
 
 // moves appends the moves of e's addresses, as if nobody else had them.
@@ -62,7 +74,10 @@ func (e *edit) moves(dst []addrMove) []addrMove {
 // no name that exists all the while is denied in between.
 func (d *draft) publish() {
 	x := d.x
-	ns, as := d.moves()
+	ns, as, sights := d.moves()
+	for _, s := range sights {
+		s.hold()
+	}
 	for _, m := range as {
 		switch {
 		case m.new == nil:
@@ -79,18 +94,34 @@ func (d *draft) publish() {
 	for _, v := range x.views {
 		v.count(ns, as, 1)
 	}
+	for _, s := range sights {
+		s.count(1)
+		s.showHosts()
+	}
 	for _, m := range ns {
 		x.own(m.name, m.old, m.new)
 	}
+	for _, s := range sights {
+		s.dropHosts()
+	}
 	x.pause()
+	for _, s := range sights {
+		s.showGuests()
+	}
 	for _, m := range as {
 		if m.new != nil {
 			x.addrs.put(m.addr, m.new)
 		}
 	}
+	for _, s := range sights {
+		s.dropGuests()
+	}
 	x.pause()
 	for _, v := range x.views {
 		v.count(ns, as, -1)
+	}
+	for _, s := range sights {
+		s.count(-1)
 	}
 	for _, e := range d.edits {
 		switch {

@@ -41,11 +41,9 @@ func (v *View) Forward(name, zone string) (*Record, Result) {
 	x := v.x
 	taken := false // an absolute claim has the name, if a hidden one
 	if x.absolutes.Load() > 0 {
-		if r, ok := x.absolute.Load(name); ok {
-			if v.shows(r.Row) {
-				return r, Found
-			}
-			taken = true
+		var r *Record
+		if r, taken = v.absoluteOwner(name); r != nil {
+			return r, Found
 		}
 	}
 	if name == zone {
@@ -71,13 +69,46 @@ func (v *View) Forward(name, zone string) (*Record, Result) {
 	return nil, None
 }
 
-// Reverse returns the record that has addr, nil if the view shows none.
-func (v *View) Reverse(addr netip.Addr) *Record {
-	r := v.x.addrs.at(addr)
-	if r == nil || !v.shows(r.Row) {
-		return nil
+// absoluteOwner returns the record that the view shows at an absolute name, and
+// whether somebody has the name at all.
+func (v *View) absoluteOwner(name string) (r *Record, taken bool) {
+	for {
+		turn := v.turn.Load()
+		r, ok := v.x.absolute.Load(name)
+		switch {
+		case !ok:
+			return nil, false
+		case v.shows(r.Row):
+			return r, true
+		}
+		if r := v.hosts.at(name); r != nil {
+			return r, true
+		}
+		if v.turn.Load() == turn {
+			return nil, true
+		}
 	}
-	return r
+}
+
+// Reverse returns the record that has addr, nil if the view shows none: of
+// several that share it, the first that the view shows.
+func (v *View) Reverse(addr netip.Addr) *Record {
+	for {
+		turn := v.turn.Load()
+		r := v.x.addrs.at(addr)
+		switch {
+		case r != nil && v.shows(r.Row):
+			return r
+		case v.meshes == nil:
+			return nil
+		}
+		if r := v.guests.at(addr); r != nil {
+			return r
+		}
+		if v.turn.Load() == turn {
+			return nil
+		}
+	}
 }
 
 // Below reports whether the view shows an entry with an address in p. The
@@ -98,7 +129,7 @@ func (v *View) Below(p netip.Prefix) bool {
 // view shows none or it has none. A service has the dotted spelling where that
 // is its own and else the literal one, below the first zone that is not "."; a
 // host and an fqdn have their own name, if a zone covers it, and an entry with
-// hostnames has the first of them that is its own and that a zone covers. The
+// hostnames has the first of them that is its own here and that a zone covers. The
 // name is confirmed: asked for in the longest zone that covers it, it gives the
 // entry, at addr.
 func (v *View) PTR(addr netip.Addr, zones []string) string {
@@ -138,14 +169,15 @@ func (v *View) servicePTR(r *Record, addr netip.Addr, zones []string) string {
 
 // absolutePTR is PTR for any other entry.
 func (v *View) absolutePTR(r *Record, addr netip.Addr, zones []string) string {
-	if r.Literal != "" && v.confirms(r.Literal, r, addr, zones) {
-		return r.Literal
+	if !r.listsHosts() {
+		if r.Literal != "" && v.confirms(r.Literal, r, addr, zones) {
+			return r.Literal
+		}
+		return ""
 	}
-	if r.hasSeveralHosts() {
-		for _, h := range r.more.hosts {
-			if h.has && v.confirms(h.name, r, addr, zones) {
-				return h.name
-			}
+	for _, h := range r.more.hosts {
+		if (h.has || v.meshes != nil) && v.confirms(h.name, r, addr, zones) {
+			return h.name
 		}
 	}
 	return ""

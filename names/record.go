@@ -17,7 +17,7 @@ type Record struct {
 	// Literal is a service's name as it stands, in the same form, and empty for
 	// the same reasons. It equals Dotted where there is no "_". Of any other entry
 	// it is the full name, with its final dot; of one that is told several
-	// hostnames, the first of those that it has.
+	// hostnames, the first of those that it has: over all meshes, whatever a view hides.
 	Literal string
 
 	// full is the name that a PTR gives a service below zone, which was the first
@@ -25,7 +25,7 @@ type Record struct {
 	// it is not known, and has to be put together and confirmed.
 	full, zone string
 	// more is what else a record with several addresses of a family, or with
-	// several hostnames, has; nil for nearly all.
+	// hostnames that are several or another's, has; nil for nearly all.
 	more *several
 	// The addresses again, the first of each family, so that a reply need not
 	// look at the row.
@@ -55,7 +55,7 @@ func newRecord(row *vip.Row, claims []named) *Record {
 	if addrs := given(row); len(addrs) > 0 {
 		r.take(addrs)
 	}
-	if row.Entry.Kind.OfMesh() {
+	if row.Entry.Kind.OfMesh() && len(claims) > 1 {
 		r.expect(claims)
 	}
 	return r
@@ -72,7 +72,7 @@ func (r *Record) AAAA() (addr [16]byte, ok bool) { return r.v6, r.families&hasV6
 // finish completes a record whose names are settled. zone is the first of the
 // zones, empty where there is none.
 func (r *Record) finish(zone string) {
-	if r.hasSeveralHosts() {
+	if r.Row.Entry.Kind.OfMesh() {
 		r.settleHosts()
 	}
 	name := r.Dotted
@@ -105,7 +105,7 @@ func (r *Record) names(dst []string) []string {
 	if r == nil {
 		return dst
 	}
-	if r.hasSeveralHosts() {
+	if r.listsHosts() {
 		return r.ownHosts(dst)
 	}
 	if r.Literal != "" {
@@ -124,7 +124,7 @@ func (r *Record) has(n named) bool {
 		return r.Dotted != ""
 	case n.rank == byLiteral:
 		return r.Literal != ""
-	case r.hasSeveralHosts():
+	case r.listsHosts():
 		return r.hasHost(n.name)
 	}
 	return r.Literal == n.name
@@ -145,7 +145,7 @@ func (r *Record) set(n named, has bool) {
 		if strings.IndexByte(n.name, '_') < 0 {
 			r.Dotted = name
 		}
-	case r.hasSeveralHosts():
+	case r.listsHosts():
 		r.setHost(n.name, has)
 	case has || r.has(n): // an entry may be told another name
 		r.Literal = name

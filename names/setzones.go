@@ -83,11 +83,11 @@ func (d *draft) respell() []lateClaim {
 func (x *Index) displace(was, is map[overlap]sides) {
 	for _, v := range x.views {
 		for o, after := range is {
-			v.displace(o, was[o], after)
+			v.displace(o, after)
 		}
-		for o, before := range was {
+		for o := range was {
 			if _, ok := is[o]; !ok {
-				v.displace(o, before, sides{})
+				v.displace(o, sides{})
 			}
 		}
 	}

@@ -13,7 +13,7 @@ type several struct {
 	// v4 and v6 are all addresses of a family; nil where there is one at most.
 	v4, v6 []netip.Addr
 	// hosts are the hostnames that the entry claims, the one that a PTR shows
-	// first; nil where there is one at most.
+	// first; nil where there is one at most, and the record has it.
 	hosts []host
 }
 

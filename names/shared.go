@@ -72,26 +72,28 @@ func (x *Index) join(e *edit, seen seen) {
 }
 
 // sharedMoves returns moves with those of shared addresses as they are: from who
-// was the first of an address to who is.
-func (d *draft) sharedMoves(moves []addrMove) []addrMove {
+// was the first of an address to who is. It adds to sights who stands in for
+// these.
+func (d *draft) sharedMoves(moves []addrMove, sights []*sight) []addrMove {
 	x := d.x
 	moves = slices.DeleteFunc(moves, func(m addrMove) bool { return x.sharing(m.addr) })
-	touched := make(map[netip.Addr]struct{})
+	touched := make(map[netip.Addr]*Record)
 	var buf [2]netip.Addr
 	for _, e := range d.edits {
 		for _, addr := range e.old.addrs(buf[:0]) {
 			if x.leave(addr, e.old) {
-				touched[addr] = struct{}{}
+				touched[addr] = nil
 			}
 		}
 		for _, addr := range e.new.addrs(buf[:0]) {
 			if x.enter(addr, e.new) {
-				touched[addr] = struct{}{}
+				touched[addr] = nil
 			}
 		}
 	}
 	for addr := range touched {
 		was, is := x.addrs.at(addr), x.first(addr)
+		touched[addr] = is
 		switch {
 		case was == is:
 		case sameEntry(was, is):
@@ -104,6 +106,9 @@ func (d *draft) sharedMoves(moves []addrMove) []addrMove {
 				moves = append(moves, addrMove{addr, nil, is})
 			}
 		}
+	}
+	for _, s := range sights {
+		d.guestMoves(s, touched)
 	}
 	return moves
 }

@@ -105,32 +105,50 @@ func TestALongZoneShortensTheNamesOfAnEntryWithoutItsPTR(t *testing.T) {
 	wantForward(t, v, "a.mesh.", "mesh.", "0:a")
 }
 
-// As for names, the rule comes before the filter: a view that hides the owner
-// shows nobody at the address.
-func TestAHiddenOwnersAddressIsNotAnsweredForTheNext(t *testing.T) {
+// Kuma counts the addresses of its newer kinds mesh by mesh: the same one is
+// given again and again.
+func TestAViewShowsTheFirstOfItsOwnAtASharedAddress(t *testing.T) {
 	t.Parallel()
-	owner, next := told(t, "3:m1/a", "one.mesh", "240.0.0.1"), told(t, "3:m2/a", "two.mesh", "240.0.0.1")
-	x, v := indexOf(t, owner, next)
-	w := x.View([]string{"m2"})
-	defer w.Close()
 	prefix := netip.MustParsePrefix("240.0.0.0/24")
-	wantForward(t, w, "two.mesh.", "mesh.", "3:m2/a")
-	wantPTR(t, w, "240.0.0.1", "")
-	if w.Below(prefix) {
-		t.Error("an address of which nothing shows counts below its prefix")
+	first, next := told(t, "3:m1/a", "one.mesh", "240.0.0.1"), told(t, "3:m2/a", "two.mesh", "240.0.0.1")
+	x, all := indexOf(t, first, next)
+	early := x.View([]string{"m2"})
+	defer early.Close()
+	late := next // its row, as it is listed now
+	for range 3 {
+		wantPTR(t, early, "240.0.0.1", "two.mesh.")
+		wantPTR(t, all, "240.0.0.1", "one.mesh.")
+		x.Apply([]Change{{Old: late}})
+		wantPTR(t, early, "240.0.0.1", "")
+		if early.Below(prefix) {
+			t.Error("an address of which nothing shows counts below its prefix")
+		}
+		late = told(t, "3:m2/a", "two.mesh", "240.0.0.1 240.0.1.1")
+		x.Apply(adds(late))
+		if !early.Below(prefix) {
+			t.Error("an address that is shown does not count below its prefix")
+		}
+		x.Apply([]Change{{Old: first}})
+		wantPTR(t, early, "240.0.0.1", "two.mesh.")
+		wantPTR(t, all, "240.0.0.1", "two.mesh.")
+		x.Apply(adds(first))
 	}
-	x.Apply([]Change{{Old: owner}})
-	wantPTR(t, w, "240.0.0.1", "two.mesh.")
-	wantPTR(t, v, "240.0.0.1", "two.mesh.")
-	if !w.Below(prefix) {
-		t.Error("the next owner does not count")
+	x.Apply([]Change{{Old: first}, {Old: late}})
+	if early.guests.n.Load() != 0 || early.Below(prefix) {
+		t.Error("something is left of what stood in")
 	}
-	x.Apply(adds(owner))
-	wantPTR(t, w, "240.0.0.1", "")
-	wantPTR(t, v, "240.0.0.1", "one.mesh.")
-	if w.Below(prefix) || !v.Below(prefix) {
-		t.Error("the views count what they do not show, or the other way round")
-	}
+}
+
+// What the table gave comes first where both are shown, whatever the keys.
+func TestAGivenAddressIsAnsweredInItsOwnViewThoughTheTableGaveItToAnother(t *testing.T) {
+	t.Parallel()
+	ours, theirs := row(t, "2:ours.mesh", "240.0.0.1", "m1"), row(t, "0:theirs", "", "m2")
+	theirs.Listings[0].Terms = &vip.Terms{Given: []netip.Addr{ours.V4}}
+	x, all := indexOf(t, ours, theirs)
+	v := x.View([]string{"m2"})
+	defer v.Close()
+	wantPTR(t, all, "240.0.0.1", "ours.mesh.")
+	wantPTR(t, v, "240.0.0.1", "theirs.mesh.")
 }
 
 // The table gives the entry the address that it had been given, and takes that

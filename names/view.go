@@ -4,12 +4,13 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
 // View is what a server block shows of an index: the entries that one of its
-// meshes lists. It counts for itself which names and prefixes have something
+// meshes lists, each at the names and addresses that it has here. It counts for itself which names and prefixes have something
 // below them. Its query methods may be called by any number of goroutines.
 type View struct {
 	x      *Index
@@ -17,11 +18,19 @@ type View struct {
 	meshes []string // sorted; nil: all
 	refs   int      // guarded by x.mu
 
+	// Who stands in for entries that the view hides; nil in a view of all. turn
+	// changes whenever records go from here to the index's own or back: a reader
+	// that found none in both, while it did, looks again.
+	hosts  *standIns[string]
+	guests *standIns[netip.Addr]
+	turn   atomic.Uint64
+
 	relative, absolute *tally[string] // shown names below a name
 	blocks             blocks         // shown addresses below a prefix
 	// displaced counts what relative counts too much in a zone: names that an
 	// absolute name takes there, of an entry that is not shown or of the apex.
 	displaced *tally[overlap]
+	taken     map[overlap]struct{} // these names; the writer's
 }
 
 // View returns the view of a set of meshes; nil or empty is all of them. Equal
@@ -34,6 +43,7 @@ func (x *Index) View(meshes []string) *View {
 	if len(meshes) > 0 {
 		v.meshes = slices.Compact(slices.Sorted(slices.Values(meshes)))
 		v.id = "\x00" + strings.Join(v.meshes, "\x00")
+		v.hosts, v.guests = newStandIns[string](), newStandIns[netip.Addr]()
 	}
 	if shared := x.views[v.id]; shared != nil {
 		shared.refs++
@@ -41,7 +51,7 @@ func (x *Index) View(meshes []string) *View {
 	}
 	v.refs = 1
 	v.relative, v.absolute = newTally[string](), newTally[string]()
-	v.blocks, v.displaced = newBlocks(), newTally[overlap]()
+	v.blocks, v.displaced, v.taken = newBlocks(), newTally[overlap](), make(map[overlap]struct{})
 	var buf [2]string
 	add := func(r *Record) {
 		for _, name := range r.names(buf[:0]) {
@@ -61,16 +71,19 @@ func (x *Index) View(meshes []string) *View {
 			add(r)
 		}
 	})
+	if v.meshes != nil {
+		v.standIn()
+	}
 	for o, s := range x.clashes(x.zones.Load()) {
-		v.displace(o, sides{}, s)
+		v.displace(o, s)
 	}
 	x.views[v.id] = v
 	return v
 }
 
-// Close gives the view back. After the last one the view no longer follows
-// the index in what it counts: queries may be mistaken about [Empty], and do
-// no other harm.
+// Close gives the view back. After the last one the view no longer follows the
+// index in what it counts and in who stands in for entries that it hides: queries
+// under way may be mistaken about [Empty], or see of the latter how it was.
 func (v *View) Close() {
 	v.x.mu.Lock()
 	defer v.x.mu.Unlock()
@@ -131,19 +144,25 @@ func (v *View) addName(name string, n int32) {
 }
 
 // displace counts a relative name of which nothing shows in a zone.
-func (v *View) displace(o overlap, was, is sides) {
-	before, after := v.displaces(was), v.displaces(is)
+func (v *View) displace(o overlap, is sides) {
+	_, before := v.taken[o]
+	after := is.clash() && v.showsRecord(is.relative) && !v.showsAbsolute(o.name, is.absolute)
 	if before == after {
 		return
 	}
 	n := int32(1)
-	if before {
+	if after {
+		v.taken[o] = struct{}{}
+	} else {
+		delete(v.taken, o)
 		n = -1
 	}
 	rel, _ := relative(o.name, o.zone)
 	above(rel, func(ancestor string) { v.displaced.add(overlap{ancestor, o.zone}, n) })
 }
 
-func (v *View) displaces(s sides) bool {
-	return s.clash() && v.showsRecord(s.relative) && !v.showsRecord(s.absolute)
+// showsAbsolute reports whether the view shows anybody at an absolute name, whose
+// owner is given.
+func (v *View) showsAbsolute(name string, owner *Record) bool {
+	return v.showsRecord(owner) || v.meshes != nil && v.hosts.at(name) != nil
 }
