@@ -13,7 +13,7 @@ type Explanation struct {
 	Address *AddressState `json:"address,omitempty"`
 	// Names are what the query is as a name, in each zone that it can be meant
 	// in: of one without a final dot, below every zone too.
-	Names []NameState `json:"names"`
+	Names []NameState `json:"names,omitzero"`
 	// Entries are those that have the address, claim the name, or are the entry.
 	Entries []Explained `json:"entries"`
 	Serial  uint32      `json:"serial"`
@@ -105,9 +105,9 @@ type Explained struct {
 	Past []AddressState `json:"past"`
 	// Names are all names that it claims, those that it lost included; not said
 	// where names are unknown.
-	Names []EntryName `json:"names"`
+	Names []EntryName `json:"names,omitzero"`
 	// Resources are what asks for it; not said where that is unknown.
-	Resources []Resource `json:"resources"`
+	Resources []Resource `json:"resources,omitzero"`
 	// Waiting says for each family that it lacks an address of, why.
 	Waiting []Waiting `json:"waiting"`
 	// Refused are its static addresses that it does not have.

@@ -27,7 +27,7 @@ type Row struct {
 	Static    []netip.Addr `json:"static"`
 	// Names are the full names that the entry answers to; not said where names
 	// are unknown.
-	Names []string `json:"names"`
+	Names []string `json:"names,omitzero"`
 	// Listings are what each mesh says of the entry.
 	Listings []Listing `json:"listings"`
 	// Waiting: it lacks an address of a family that there is a pool of.
@@ -67,7 +67,7 @@ type Conflicts struct {
 	Refused      []Refused `json:"refused"`
 	// NamesCount and Names are not said where names are unknown.
 	NamesCount int            `json:"names_count"`
-	Names      []NameConflict `json:"names"`
+	Names      []NameConflict `json:"names,omitzero"`
 	Moves      Moves          `json:"moves"`
 	HeldCount  int            `json:"held_count"` // holds, one a mesh
 	Held       []Hold         `json:"held"`

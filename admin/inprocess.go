@@ -1,8 +1,11 @@
 package admin
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
+	"sync"
 )
 
 // handlerTransport lets a client ask a handler without a connection. The answer
@@ -11,33 +14,61 @@ type handlerTransport struct{ h http.Handler }
 
 // RoundTrip implements [http.RoundTripper].
 func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	r, w := io.Pipe()
+	ctx, cancel := context.WithCancel(req.Context())
+	in := req.Clone(ctx)
 	// A server's request has these set.
-	in := req.Clone(req.Context())
 	in.Host, in.RequestURI = req.URL.Host, req.URL.RequestURI()
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
+	r, w := io.Pipe()
 	answer := &pipedAnswer{header: make(http.Header), body: w, begun: make(chan struct{})}
 	go func() {
+		defer cancel()
 		defer in.Body.Close()
+		defer func() {
+			if recover() != nil { // as a server does
+				answer.WriteHeader(http.StatusInternalServerError)
+				w.CloseWithError(errors.New("the handler has panicked"))
+			}
+		}()
 		t.h.ServeHTTP(answer, in)
 		answer.WriteHeader(http.StatusOK)
 		w.Close()
 	}()
-	<-answer.begun
+	select {
+	case <-answer.begun:
+	case <-ctx.Done():
+		r.CloseWithError(ctx.Err())
+		return nil, ctx.Err()
+	}
+	// Who asks no more reads no more.
+	unwatch := context.AfterFunc(req.Context(), func() { r.CloseWithError(req.Context().Err()) })
 	return &http.Response{
 		Status: http.StatusText(answer.status), StatusCode: answer.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: answer.sent, Body: r, ContentLength: -1, Request: req,
+		Header: answer.sent, Body: &pipedBody{PipeReader: r, end: func() { cancel(); unwatch() }}, ContentLength: -1, Request: req,
 	}, nil
+}
+
+// pipedBody is the body of an answer: to close it ends the request.
+type pipedBody struct {
+	*io.PipeReader
+	end func()
+}
+
+// Close implements [io.Closer].
+func (b *pipedBody) Close() error {
+	b.end()
+	return b.PipeReader.Close()
 }
 
 // pipedAnswer is a response whose body somebody reads meanwhile.
 type pipedAnswer struct {
 	header, sent http.Header
 	body         *io.PipeWriter
-	status       int // 0 before the header is sent
-	begun        chan struct{}
+	status       int
+	once         sync.Once
+	begun        chan struct{} // closed when the header is sent
 }
 
 // Header implements [http.ResponseWriter].
@@ -45,11 +76,10 @@ func (a *pipedAnswer) Header() http.Header { return a.header }
 
 // WriteHeader implements [http.ResponseWriter].
 func (a *pipedAnswer) WriteHeader(status int) {
-	if a.status != 0 {
-		return
-	}
-	a.status, a.sent = status, a.header.Clone()
-	close(a.begun)
+	a.once.Do(func() {
+		a.status, a.sent = status, a.header.Clone()
+		close(a.begun)
+	})
 }
 
 // Write implements [http.ResponseWriter].

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
@@ -19,6 +18,8 @@ type Table struct {
 	// of all server blocks in their order, lower case, with the final dot.
 	Index *names.Index
 	Zones []string
+	// ZonesNow, if not nil, counts in the place of Zones where they may change.
+	ZonesNow func() []string
 	// Sources says how the sources fare.
 	Sources func() []Source
 	// Resources says which resources ask for an entry.
@@ -33,9 +34,3 @@ type Table struct {
 	// Offline: there is no server.
 	Offline bool
 }
-
-// Recorder remembers recent commits.
-type Recorder struct{}
-
-// Handler returns the interface to t.
-func Handler(t *Table) http.Handler { return http.NotFoundHandler() }

@@ -47,8 +47,8 @@ type Commit struct {
 	// not tell of them.
 	Addrs []AddrChange
 	// Meshes are the meshes whose table changed, sorted; MeshesGone those
-	// whose table is no more.
-	Meshes, MeshesGone []string
+	// whose table is no more; MeshesNew those of Meshes that have one from now on.
+	Meshes, MeshesNew, MeshesGone []string
 	// Allocated, Returned and Released count addresses, as in [Report].
 	Allocated, Returned, Released int
 	// Moves are the entries that got another address.

@@ -82,7 +82,7 @@ func (a *Allocator) adopt(d Delta, took time.Duration) {
 // tell tells of a delta that the table has.
 func (a *Allocator) tell(d Delta, took time.Duration) {
 	a.order.follow(d.Rows)
-	c := Commit{Meta: a.t.meta, Rows: d.Rows, Addrs: d.Addrs, Meshes: d.meshes(), MeshesGone: d.MeshesGone, Took: took}
+	c := Commit{Meta: a.t.meta, Rows: d.Rows, Addrs: d.Addrs, Meshes: d.meshes(), MeshesNew: d.MeshesNew, MeshesGone: d.MeshesGone, Took: took}
 	for _, change := range d.Addrs {
 		change.count(&c.Allocated, &c.Returned, &c.Released)
 	}
