@@ -1,6 +1,7 @@
 package kumaapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,11 +27,15 @@ type client struct {
 	token     *token
 	transport *transport
 	http      http.Client
+	buf       bytes.Buffer // of the last answer
 }
+
+// maxKept bounds how much of the longest answer's memory is kept for the next.
+const maxKept = 8 << 20
 
 // answer is what was answered to a question.
 type answer struct {
-	body []byte
+	body []byte // until the next question
 	etag string
 	// unchanged says that the body is that of the etag that was asked with.
 	unchanged bool
@@ -54,6 +59,9 @@ func (c *client) close() { c.transport.CloseIdleConnections() }
 // begin begins a pass.
 func (c *client) begin() error {
 	c.left = c.maxPass
+	if c.buf.Cap() > maxKept {
+		c.buf = bytes.Buffer{}
+	}
 	return c.transport.refresh()
 }
 
@@ -127,7 +135,9 @@ func (c *client) once(ctx context.Context, path, etag, secret string) (answer, i
 // readAll reads a body, as far as it may be long.
 func (c *client) readAll(ctx context.Context, body io.Reader) ([]byte, error) {
 	limit := min(c.maxPage, c.left)
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	c.buf.Reset()
+	_, err := c.buf.ReadFrom(io.LimitReader(body, limit+1))
+	data := c.buf.Bytes()
 	c.left -= int64(len(data))
 	switch {
 	case ctx.Err() != nil:
