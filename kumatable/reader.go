@@ -30,8 +30,8 @@ const (
 // A file may hold several of a kind. Of a directory the files are read whose
 // name may be that of one, and not those of directories below.
 //
-// A file is read as a whole, up to 1 GiB, of YAML up to 64 MiB. JSON takes a
-// few times its size in memory; YAML some ten times.
+// A file is read as a whole, up to 1 GiB; of YAML, which takes the most memory,
+// up to 64 MiB.
 type Reader struct {
 	// Mesh is the mesh of bare tables, and of the table of all meshes. "" takes
 	// the one that the file's name tells, or "default" for all meshes.
