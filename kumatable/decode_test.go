@@ -166,12 +166,13 @@ func TestOfAKeyThatIsThereTwiceTheLastCountsAsForKuma(t *testing.T) {
 		rows, bad string
 		kept      bool
 	}{
-		`{"0:b":{"address":"240.0.0.1"},"0:a":{},"0:b":{"address":"240.0.0.3"}}`:                  {"0:a []\n0:b [240.0.0.3]\n", `row "0:b", at byte 1: the table has the key more than once`, false},
-		`{"b":"240.0.0.1","b":"240.0.0.2"}`:                                                       {"0:b [240.0.0.2] 0/service[{kuma.io/service b}]\n", `row "b", at byte 1: the table has`, false},
-		`{"v":{"b":{"oe":[{"ap":[{"a":"240.0.0.1"}]}]},"b":{"oe":[{"ap":[{"a":"240.0.0.2"}]}]}}}`: {"0:b [240.0.0.2] 0/[{kuma.io/service b}]\n", `row "b", at byte 6: the table has`, false},
-		`{"0:b":{"address":"240.0.0.1","address":"240.0.0.2"}}`:                                   {"0:b [240.0.0.2]\n", `row "0:b", at byte 1: it has "address" more than once`, true},
-		`{"0:b":{"outbounds":[{"Port":1,"Origin":"x","Port":2}]}}`:                                {"0:b [] 2/x[]\n", `it has "Port" more`, true},
-		`{"v":{"b":{"oe":[{"ap":[{"a":"240.0.0.1","a":"240.0.0.2"}]}]}}}`:                         {"0:b [240.0.0.2] 0/[{kuma.io/service b}]\n", `it has "a" more`, true},
+		`{"0:b":{"address":"240.0.0.1"},"0:a":{},"0:b":{"address":"240.0.0.3"}}`:                                                      {"0:a []\n0:b [240.0.0.3]\n", `row "0:b", at byte 1: the table has the key more than once`, false},
+		`{"b":"240.0.0.1","b":"240.0.0.2"}`:                                                                                           {"0:b [240.0.0.2] 0/service[{kuma.io/service b}]\n", `row "b", at byte 1: the table has`, false},
+		`{"v":{"b":{"oe":[{"ap":[{"a":"240.0.0.1"}]}]},"b":{"oe":[{"ap":[{"a":"240.0.0.2"}]}]}}}`:                                     {"0:b [240.0.0.2] 0/[{kuma.io/service b}]\n", `row "b", at byte 6: the table has`, false},
+		`{"0:b":{"address":"240.0.0.1","address":"240.0.0.2"}}`:                                                                       {"0:b [240.0.0.2]\n", `row "0:b", at byte 1: it has "address" more than once`, true},
+		`{"0:b":{"z":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1,"k":1,"l":1,"m":1,"n":1,"o":1,"p":1,"q":1,"a":2}}}`: {"0:b []\n", `it has "a" more than once`, true},
+		`{"0:b":{"outbounds":[{"Port":1,"Origin":"x","Port":2}]}}`:                                                                    {"0:b [] 2/x[]\n", `it has "Port" more`, true},
+		`{"v":{"b":{"oe":[{"ap":[{"a":"240.0.0.1","a":"240.0.0.2"}]}]}}}`:                                                             {"0:b [240.0.0.2] 0/[{kuma.io/service b}]\n", `it has "a" more`, true},
 	} {
 		got, bad, err := Decode("m", []byte(text))
 		if err != nil || len(bad) != 1 || !strings.Contains(bad[0].Error(), want.bad) || bad[0].Kept != want.kept {

@@ -17,6 +17,9 @@ const (
 	maxYAML = 64 << 20
 )
 
+// errTooLarge is that of a file above maxInput.
+var errTooLarge = fmt.Errorf("more than %d bytes: read it in parts", maxInput)
+
 // Reader reads tables from files. What a file holds is told by its content:
 //
 //   - one table as it stands in a Config, whose mesh the file's name tells
@@ -136,6 +139,10 @@ func (in *input) file(path string) {
 		return
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxInput {
+		in.fail(path, errTooLarge)
+		return
+	}
 	in.stream(path, path, f)
 }
 
@@ -143,7 +150,7 @@ func (in *input) file(path string) {
 func (in *input) stream(from, file string, r io.Reader) {
 	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err == nil && len(data) > maxInput {
-		err = fmt.Errorf("more than %d bytes: read it in parts", maxInput)
+		err = errTooLarge
 	}
 	if err != nil {
 		in.fail(from, err)

@@ -221,6 +221,40 @@ func TestWhatCannotBeReadIsNamedAndTheRestRead(t *testing.T) {
 	}
 }
 
+func TestSpecOfTheDatabaseAloneIsABareTable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"config":"{\"0:a\":{}}"}`: "m/3:1+0 skipped 0 []",
+		`{"config":"{\q"}`:          `m/1:0+0 skipped 0 [standard input: row "config", at byte 1: invalid character 'q' in string escape code]`,
+	} {
+		got := Reader{Mesh: "m", Stdin: strings.NewReader(text)}.Read("-")
+		if brief := fmt.Sprint(inBrief(got), " ", got.Errors); brief != want {
+			t.Errorf("%s: %s\nwant %s", text, brief, want)
+		}
+	}
+}
+
+func TestFileOfADirectoryThatCannotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	if err := os.Symlink("nowhere", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "kuma-b-dns-vips"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	huge := filepath.Join(dir, "huge.json")
+	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, maxInput+1)); err != nil { // a hole
+		t.Fatal(err)
+	}
+	got := ReadAll(dir)
+	if len(got.Errors) != 2 || !errors.Is(got.Errors[0], os.ErrNotExist) || !strings.Contains(got.Errors[0].Error(), path) ||
+		!strings.HasPrefix(got.Errors[1].Error(), huge+": more than 1073741824 bytes") || got.Skipped != 1 {
+		t.Errorf("%s, %v", inBrief(got), got.Errors)
+	}
+}
+
 func TestTableThatWasCutIsMarked(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "shop.json")
