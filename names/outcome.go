@@ -8,6 +8,7 @@ import (
 
 const (
 	reservedReason   = "the name is reserved for the zone's name server"
+	absoluteReason   = "a host or an fqdn comes before a service"
 	unreservedReason = "the name is no longer reserved for a zone's name server"
 )
 

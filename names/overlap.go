@@ -93,16 +93,15 @@ func (x *Index) clashes(zones *zoneSet) map[overlap]sides {
 
 // overlapEvent says what became of an overlap, if an operator wants to know.
 func overlapEvent(o overlap, was, is sides) (Event, bool) {
-	const why = "a host or an fqdn comes before a service"
 	ev := Event{Name: o.name, Entry: is.relative.entry(), Other: is.absolute.entry()}
 	switch {
 	case is.reserved && is.clash() && !(was.clash() && sameEntry(was.relative, is.relative)):
 		ev.Kind, ev.Reason = NameLost, reservedReason
 	case is.clash() && !was.clash() && sameEntry(was.relative, is.relative):
-		ev.Kind, ev.Reason = NameMoved, why
+		ev.Kind, ev.Reason = NameMoved, absoluteReason
 		ev.Entry, ev.Other = ev.Other, ev.Entry
 	case is.clash() && !(was.clash() && sameEntry(was.relative, is.relative)):
-		ev.Kind, ev.Reason = NameLost, why
+		ev.Kind, ev.Reason = NameLost, absoluteReason
 	case was.clash() && !is.clash() && is.relative != nil:
 		ev.Kind, ev.Other = NameMoved, was.absolute.entry()
 		ev.Reason = "nothing comes before the service any more"

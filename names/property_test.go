@@ -253,6 +253,7 @@ func (m *model) check(t *rapid.T) {
 	if m.x.Len() != n {
 		t.Fatalf("Len is %d, want %d", m.x.Len(), n)
 	}
+	m.checkExplained(t)
 	for i := range m.views {
 		m.checkView(t, m.views[i], m.meshes[i])
 	}
