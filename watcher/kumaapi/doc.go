@@ -52,7 +52,7 @@
 //
 // A process that has just started does not know what an older version of Kuma
 // listed: a kind that is absent then is as good as empty, and only the allocator's
-// holds stand before its release. Names and addresses that policies give (those of
-// VirtualOutbounds and of MeshGateways) are worked out in package watcher, which
-// does not know that this source follows Kuma.
+// holds stand before its release. Names that policies give (those of VirtualOutbounds
+// and of MeshGateways) are worked out in package watcher, from what all sources
+// list: that Kuma is followed has to be told there for these.
 package kumaapi

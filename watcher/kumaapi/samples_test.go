@@ -4,44 +4,14 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 	"github.com/meshvip/coredns-meshvip/watcher/kumaapi/fakekuma"
 )
-
-// batch is what a union of one source hands over after two passes.
-func batch(t *testing.T, k *fakekuma.Server) vip.Batch {
-	t.Helper()
-	s, err := New(base, Options{transport: k.Transport()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := watcher.NewUnion("kuma")
-	f := newFollower(s, u.Feed(0))
-	for range 2 {
-		if !f.pass(t.Context()) {
-			t.Fatal("the pass was given up")
-		}
-		f.tell()
-	}
-	for _, p := range s.Status().Problems {
-		if !strings.Contains(p.What, "two give addresses") && !strings.Contains(p.What, "names no zone") {
-			t.Errorf("problem %v", p)
-		}
-	}
-	b, ok := u.Next(time.Now())
-	if !ok || b.Incomplete != "" {
-		t.Fatalf("no whole batch: %+v", b)
-	}
-	return b
-}
 
 // TestARunningControlPlaneIsReadAsItsFilesAre compares what the source makes of
 // what a control plane listed with what the listings say as files.
@@ -81,7 +51,7 @@ func TestARunningControlPlaneIsReadAsItsFilesAre(t *testing.T) {
 		if err := k.Load(dir); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, batch(t, k), cmpopts.EquateComparable(netip.Addr{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, batch(t, k, Options{}), cmpopts.EquateComparable(netip.Addr{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%d a page: %s", size, diff)
 		}
 	}
