@@ -30,6 +30,7 @@ var commands = []func(s *session) *cobra.Command{
 	watchCommand,
 	planCommand,
 	releaseCommand,
+	checkCommand,
 	versionCommand,
 }
 
