@@ -253,6 +253,9 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 
 // change plans a batch and commits the plan.
 func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
+	if err := a.lapse(ctx); err != nil {
+		return nil, err
+	}
 	p := a.newPlan(b.Changes())
 	p.ask(b, a.cfg.MaxRelease)
 	failpoint.Hit("planned")
@@ -269,7 +272,7 @@ func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
 }
 
 // Tick lets time and the operator do their work: entries that wait get the
-// addresses whose cooldown is over, held releases that are allowed now go, moves
+// addresses whose cooldown or quarantine is over, held releases that are allowed now go, moves
 // that are confirmed are made, owners of long ago are forgotten, and the table's
 // clock is made durable while addresses cool. Call it about once a minute, when
 // [Allocator.Due] says so, and after Configure.

@@ -197,7 +197,7 @@ func (p *plan) skipped(pool *poolPlan) (netip.Addr, *Holding, bool) {
 
 // unheard reports whether neither the table nor the plan knows addr.
 func (p *plan) unheard(addr netip.Addr) bool {
-	if _, ok := p.t.reserved[addr]; ok || p.t.live[addr] != nil || p.addrs[addr] != nil || p.given(addr) {
+	if _, ok := p.t.reserved[addr]; ok || p.t.live[addr].row != nil || p.addrs[addr] != nil || p.given(addr) {
 		return false
 	}
 	_, known := p.t.released.byAddr[addr]
@@ -232,7 +232,11 @@ func (p *plan) stopReuse() {
 
 // take gives addr to an entry. was is its holding until now, nil if it is new.
 func (p *plan) take(key vip.Key, e *edit, addr netip.Addr, was *Holding, fresh bool) {
-	p.addrs[addr] = &AddrChange{Addr: addr, Old: was, New: &Holding{Owner: key}, Fresh: fresh}
+	now := &Holding{Owner: key, Since: p.unix}
+	if was != nil && was.Owner == key && !was.Released {
+		now.Since = was.Since // it had it all along
+	}
+	p.addrs[addr] = &AddrChange{Addr: addr, Old: was, New: now, Fresh: fresh}
 	e.row = withAddr(e.row, addr, addr.Is4())
 }
 
@@ -245,13 +249,13 @@ func (p *plan) drop(key vip.Key, e *edit, v4 bool) {
 
 // giveUp lets addr, which old has, cool down, unless it is not old's alone.
 func (p *plan) giveUp(key vip.Key, old *vip.Row, addr netip.Addr) {
-	if _, unreadable := p.t.reserved[addr]; unreadable || p.t.live[addr] != old {
+	if _, unreadable := p.t.reserved[addr]; unreadable || p.t.live[addr].row != old {
 		return
 	}
 	p.addrs[addr] = &AddrChange{
 		Addr: addr,
 		Old:  &Holding{Owner: key},
-		New:  &Holding{Owner: key, Released: true, At: p.now, Mesh: old.Listings[len(old.Listings)-1].Mesh},
+		New:  &Holding{Owner: key, Released: true, At: p.now, Mesh: old.Listings[len(old.Listings)-1].Mesh, Since: p.unix},
 	}
 }
 

@@ -30,7 +30,7 @@ func buildTable(s State) (t *table, agree bool) {
 		meta:      s.Meta,
 		durable:   s.Meta.Pools,
 		rows:      make(map[vip.Key]*vip.Row, len(s.Rows)),
-		live:      make(map[netip.Addr]*vip.Row, len(s.Addrs)),
+		live:      make(map[netip.Addr]tenure, len(s.Addrs)),
 		given:     make(map[netip.Addr]int),
 		used:      make(map[netip.Prefix]int),
 		released:  newReleased(),
@@ -58,7 +58,7 @@ func buildTable(s State) (t *table, agree bool) {
 			if !a.IsValid() {
 				continue
 			}
-			t.live[a] = r
+			t.live[a] = tenure{row: r}
 			if _, damaged := t.reserved[a]; !damaged {
 				unkeyed++
 			}
@@ -68,7 +68,7 @@ func buildTable(s State) (t *table, agree bool) {
 		t.ordered = s.Rows
 	}
 	for _, h := range s.Addrs {
-		row := t.live[h.Addr]
+		row := t.live[h.Addr].row
 		switch {
 		case row != nil:
 			// Of an entry that is spelled in lower case, the name is the key's.
@@ -78,6 +78,9 @@ func buildTable(s State) (t *table, agree bool) {
 			}
 			agree = agree && key == h.Owner && !h.Released
 			unkeyed--
+			if h.Since != 0 {
+				t.live[h.Addr] = tenure{row, h.Since}
+			}
 		case h.Released:
 			agree = agree && h.At <= s.Meta.Clock
 			t.released.note(h)
@@ -182,6 +185,9 @@ func plausible(m Meta) bool {
 			slices.ContainsFunc(m.Pools[:i], func(q Pool) bool { return q.Prefix == p.Prefix }) {
 			return false
 		}
+	}
+	if slices.ContainsFunc(m.Quarantine, func(q Quarantine) bool { return !q.Range.IsValid() }) {
+		return false
 	}
 	return m.Revision == 0 || m.Serial != 0
 }

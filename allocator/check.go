@@ -23,7 +23,7 @@ const maxBreaches = 20
 //   - a row is listed by at least one mesh, its listings are sorted, each of a
 //     mesh that has a table, and its spelling is the first of theirs;
 //   - nothing was released later than the table's clock; the serial of a table
-//     that was ever committed is not 0.
+//     that was ever committed is not 0; what is quarantined is a range.
 //
 // Records that were set aside as damaged do not count as breaches.
 func Check(s State) error {
@@ -62,6 +62,11 @@ func (c *checker) meta() {
 	m := c.s.Meta
 	if m.Revision > 0 && m.Serial == 0 {
 		c.breach("the serial is 0 at revision %d", m.Revision)
+	}
+	for _, q := range m.Quarantine {
+		if !q.Range.IsValid() {
+			c.breach("quarantine %v is no range", q.Range)
+		}
 	}
 	prefixes := make([]netip.Prefix, len(m.Pools))
 	for i, p := range m.Pools {

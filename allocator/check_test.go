@@ -74,6 +74,9 @@ func TestEveryBreachIsNamed(t *testing.T) {
 		"the serial is 0 at revision 3":                             func(s *allocator.State) { s.Meta.Serial = 0 },
 		"pool 10.0.0.0/29 stands twice":                             func(s *allocator.State) { s.Meta.Pools[1] = s.Meta.Pools[0] },
 		"the cursor 10.0.0.8 of pool 10.0.0.0/29 lies outside it":   func(s *allocator.State) { s.Meta.Pools[0].Next = addr("10.0.0.8") },
+		"quarantine zero IPRange is no range": func(s *allocator.State) {
+			s.Meta.Quarantine = []allocator.Quarantine{{Until: 1}}
+		},
 		"entry 7:db: ": func(s *allocator.State) { s.Rows[1].Entry.Kind = 7 },
 	} {
 		s := goodState()

@@ -32,7 +32,7 @@ func difference(was, is State) Delta {
 		switch {
 		case !ok:
 			d.Addrs = append(d.Addrs, AddrChange{Addr: h.Addr, New: &h.Holding})
-		case old != h.Holding:
+		case !old.is(h.Holding):
 			d.Addrs = append(d.Addrs, AddrChange{Addr: h.Addr, Old: &old, New: &h.Holding})
 		}
 	}

@@ -38,6 +38,7 @@
 //	assign.go     which address an entry gets else
 //	waiting.go    entries that lack an address, in their order
 //	cooldown.go   released addresses in the order in which they may be reused
+//	quarantine.go addresses of which it is not known who had them last
 //	due.go        when time will do something by itself
 //	forget.go     who had an address long ago
 //	hold.go       releases that are held back

@@ -3,8 +3,8 @@ package allocator
 import "time"
 
 // Due returns after how long something falls due by itself that [Allocator.Tick]
-// does: an entry that waits can be served, or moves are to be looked at; ok is
-// false if nothing does. It is a lower bound, at least 0.
+// does: an entry that waits can be served, moves are to be looked at, or a
+// quarantine ends; ok is false if nothing does. It is a lower bound, at least 0.
 func (a *Allocator) Due() (d time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -26,6 +26,11 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 	if a.wish > 0 {
 		d, ok = max(a.wish-now, 0), true
 	}
+	for _, q := range a.t.meta.Quarantine {
+		if left := max(q.Until-now, 0); !ok || left < d {
+			d, ok = left, true
+		}
+	}
 	p := a.newPlan(0)
 	for _, v4 := range []bool{true, false} {
 		w, stuck := a.t.waiting(v4), 0
@@ -36,7 +41,9 @@ func (a *Allocator) Due() (d time.Duration, ok bool) {
 				return 0, true // what kept it from the entry has gone since
 			case waits:
 				stuck++
-				soonest(a.t.released.byAddr[addr].At)
+				if _, is := a.t.quarantined(addr); !is { // or it is counted above
+					soonest(a.t.released.byAddr[addr].At)
+				}
 			}
 		}
 		if w.len() == stuck {

@@ -53,12 +53,12 @@ func (t *table) eachKnown(f func(space int, addr netip.Addr)) {
 		visit(addr)
 	}
 	for addr := range t.released.byAddr {
-		if t.live[addr] == nil {
+		if t.live[addr].row == nil {
 			visit(addr)
 		}
 	}
 	for addr := range t.reserved {
-		if _, had := t.released.byAddr[addr]; t.live[addr] == nil && !had {
+		if _, had := t.released.byAddr[addr]; t.live[addr].row == nil && !had {
 			visit(addr)
 		}
 	}
@@ -235,7 +235,7 @@ func (t *table) reopen(addrs []netip.Addr) {
 	slices.SortFunc(addrs, netip.Addr.Compare)
 	for _, a := range slices.Compact(addrs) {
 		i := t.spaceAt(a)
-		if _, reserved := t.reserved[a]; i < 0 || reserved || t.given[a] > 0 || t.live[a] != nil {
+		if _, reserved := t.reserved[a]; i < 0 || reserved || t.given[a] > 0 || t.live[a].row != nil {
 			continue
 		}
 		if h, known := t.released.byAddr[a]; known {

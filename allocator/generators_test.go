@@ -119,10 +119,11 @@ func someTerms(k vip.Kind) *rapid.Generator[*vip.Terms] {
 			}
 			slices.SortFunc(terms.Static, netip.Addr.Compare)
 		}
-		if k.OfMesh() && rapid.Bool().Draw(t, "given") {
+		if rapid.IntRange(0, 3).Draw(t, "given") < 2*int(k)-4 || rapid.IntRange(0, 7).Draw(t, "given too") == 0 {
 			terms.Given = rapid.SliceOfNDistinct(somePlace(), 1, 2, rapid.ID[netip.Addr]).Draw(t, "given addresses")
 			slices.SortFunc(terms.Given, netip.Addr.Compare)
 		}
+		terms.Follow = rapid.IntRange(0, 7).Draw(t, "follow") == 0
 		if terms.Empty() {
 			return nil
 		}

@@ -84,13 +84,19 @@ func (a *Allocator) address(addr netip.Addr) AddrState {
 			s.Cooldown = max(h.At+a.cfg.Cooldown-a.clock(), 0)
 			s.Since = a.wall(h.At)
 		}
+		if h.Since != 0 {
+			s.Since = time.Unix(h.Since, 0)
+		}
 	}
-	row, live := a.t.live[addr]
+	now, live := a.t.live[addr]
 	_, unreadable := a.t.reserved[addr]
 	switch {
 	case live:
-		s.Status, s.Owner, s.Row = AddrLive, row.Key(), row
+		s.Status, s.Owner, s.Row = AddrLive, now.row.Key(), now.row
 		s.Since, s.Cooldown, s.Mesh = time.Time{}, 0, ""
+		if now.since != 0 {
+			s.Since = time.Unix(now.since, 0)
+		}
 	case unreadable:
 		s.Status = AddrUnreadable
 	case had && !h.Released:

@@ -22,7 +22,7 @@ func (m *machine) confirmNow(t *rapid.T) {
 	name := rapid.SampledFrom(names).Draw(t, "plan")
 	follows := func(id string) bool { return m.ids[name] == id || m.confirmed(id) }
 	var done allocator.Moves
-	m.ticked = m.change(t, stages(m.since(), follows)[:2], func() (err error) {
+	m.ticked = m.change(t, stages(m.since(), follows)[:3], func() (err error) {
 		done, err = m.a.ConfirmMoves(context.Background(), name)
 		if errors.Is(err, allocator.ErrOtherPlan) {
 			return nil

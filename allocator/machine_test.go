@@ -11,6 +11,7 @@ import (
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/allocator/memstore"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 	"pgregory.net/rapid"
 )
 
@@ -67,8 +68,35 @@ func newMachine(t *rapid.T) *machine {
 		},
 	}
 	m.o.forget = m.cfg.Forget
+	m.quarantine(t)
 	m.open(t)
 	return m
+}
+
+// quarantine makes the store, which nobody has open, one that was restored and
+// does not know who had some addresses.
+func (m *machine) quarantine(t *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(t, "restored") > 0 {
+		return
+	}
+	meta := m.load(t).Meta
+	for range rapid.IntRange(1, 2).Draw(t, "quarantines") {
+		from := somePlace().Draw(t, "quarantine")
+		to := from
+		for range rapid.IntRange(0, 4).Draw(t, "more") {
+			to = to.Next()
+		}
+		until := meta.Clock + rapid.SampledFrom([]time.Duration{1, time.Minute, 30 * time.Minute}).Draw(t, "for")
+		meta.Quarantine = append(meta.Quarantine, allocator.Quarantine{Range: netipx.IPRangeFrom(from, to), Until: until})
+	}
+	d := allocator.Delta{Base: meta.Revision, Meta: meta}
+	d.Meta.Revision++
+	d.Meta.Serial++
+	if err := m.store.Store.Commit(context.Background(), d); err != nil {
+		t.Fatal(err)
+	}
+	m.o.quarantine = slices.Clone(meta.Quarantine)
+	t.Logf("quarantined: %v", meta.Quarantine)
 }
 
 // open opens the allocator as it would be after a restart.
@@ -146,7 +174,7 @@ func (m *machine) change(t *rapid.T, steps []func(o *oracle) bool, do func() err
 // that changes nothing, the clock while addresses cool down.
 func (m *machine) clockWritten(t *rapid.T, commits, wrote int, tick bool) {
 	now := m.o.at(m.since())
-	cooling := false
+	cooling := len(m.o.quarantine) > 0
 	for _, r := range m.o.past {
 		cooling = cooling || r.at > now-m.o.cooldown
 	}
@@ -163,7 +191,10 @@ func (m *machine) apply(t *rapid.T) {
 	b := someBatch().Draw(t, "batch")
 	t.Logf("apply %s", batchText(b))
 	m.twin(t, b)
-	m.change(t, []func(o *oracle) bool{func(o *oracle) bool { return o.apply(b, m.since()) }}, func() error {
+	m.change(t, []func(o *oracle) bool{
+		func(o *oracle) bool { return o.lapse(m.since()) },
+		func(o *oracle) bool { return o.apply(b, m.since()) },
+	}, func() error {
 		r, err := m.a.Apply(context.Background(), b)
 		if err == nil {
 			m.reported = &r
@@ -257,6 +288,7 @@ func (m *machine) restart(t *rapid.T) {
 	if rapid.Bool().Draw(t, "other layout") {
 		m.cfg.Layout = someLayout().Draw(t, "layout")
 	}
+	m.quarantine(t)
 	m.open(t)
 }
 
@@ -268,7 +300,7 @@ func batchText(b vip.Batch) string {
 		for _, r := range u.Set {
 			text += fmt.Sprintf(" %v %v", r.Entry, r.Outbounds[0].Port)
 			if r.Terms != nil {
-				text += fmt.Sprintf(" (static %v, given %v)", r.Terms.Static, r.Terms.Given)
+				text += fmt.Sprintf(" (static %v, given %v, follow %v)", r.Terms.Static, r.Terms.Given, r.Terms.Follow)
 			}
 		}
 		text += ";"

@@ -63,6 +63,15 @@ func (m *mender) meta() {
 		pools = append(pools, p)
 	}
 	meta.Pools = pools
+	var quarantine []Quarantine
+	for _, q := range meta.Quarantine {
+		if !q.Range.IsValid() {
+			m.step(vip.Key{}, netip.Addr{}, "quarantine %v is no range: it is left out", q.Range)
+			continue
+		}
+		quarantine = append(quarantine, q)
+	}
+	meta.Quarantine = quarantine
 	if meta.Revision > 0 && meta.Serial == 0 {
 		m.step(vip.Key{}, netip.Addr{}, "the serial is 0: it begins again")
 		meta.Serial = 1
@@ -272,7 +281,7 @@ func (m *mender) holdings() {
 		case row == nil && len(m.s.Damaged) > 0:
 			// Its row may be the one that cannot be read.
 		default:
-			h.Released, h.At = true, now
+			h.Released, h.At, h.Since = true, now, 0
 			if row != nil {
 				m.step(h.Owner, addr, "the entry has %v, and %v besides: that is released", row.Addrs(), addr)
 				h.Mesh = row.Listings[0].Mesh

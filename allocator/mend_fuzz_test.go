@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 )
 
 // scribble makes a state of bytes: few entries, addresses and meshes, so that
@@ -79,6 +80,9 @@ func (s *scribble) state() (State, Layout) {
 			Pools: []Pool{{Prefix: pool, Next: cursors[s.n(4)]}, {Prefix: wide, Next: ip("fd00::2")}, {Prefix: second, Retired: true}}[:1+s.n(3)],
 		},
 		Meshes: [][]string{{"m", "n", "o"}, {"m"}, {"m", "m", "n"}, nil}[s.n(4)],
+	}
+	if s.n(8) == 1 {
+		state.Meta.Quarantine = []Quarantine{{Range: netipx.IPRangeFrom(ip("10.0.0.3"), s.addr())}}
 	}
 	if s.n(4) == 1 {
 		state.Meta.Pools = append(state.Meta.Pools, state.Meta.Pools[0])

@@ -80,6 +80,10 @@ func (p *plan) planMoves() Moves {
 				if statics || why == "" {
 					continue
 				}
+				if row.Follows() {
+					stuck = append(stuck, Move{Key: key, From: addr, Why: why + ", and only Kuma gives it another"})
+					continue
+				}
 				if to, was, fresh, ok := p.next(addr.Is4()); ok {
 					move(key, addr, to, was, fresh, why, why)
 				} else {
@@ -98,8 +102,12 @@ func (p *plan) planMoves() Moves {
 
 // wishAt notes that a move to addr waits for its cooldown.
 func (p *plan) wishAt(addr netip.Addr) {
-	if h, ok := p.t.released.byAddr[addr]; ok && (p.wish == 0 || h.At+p.cooldown < p.wish) {
-		p.wish = h.At + p.cooldown
+	at, ok := p.t.quarantined(addr)
+	if h, known := p.t.released.byAddr[addr]; known {
+		at, ok = max(at, h.At+p.cooldown), true
+	}
+	if ok && (p.wish == 0 || at < p.wish) {
+		p.wish = at
 	}
 }
 

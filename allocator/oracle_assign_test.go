@@ -28,7 +28,9 @@ func has(row *vip.Row, v4 bool) netip.Addr {
 
 // lacks reports whether row is to have an address of the family from a pool,
 // and has none.
-func lacks(row *vip.Row, v4 bool) bool { return !has(row, v4).IsValid() && len(row.Given()) == 0 }
+func lacks(row *vip.Row, v4 bool) bool {
+	return !has(row, v4).IsValid() && len(row.Given()) == 0 && !row.Follows()
+}
 
 // keys returns the entries of the table, in the order of allocation.
 func (o *oracle) keys() []vip.Key { return slices.SortedFunc(maps.Keys(o.rows), vip.Key.Compare) }
@@ -71,9 +73,18 @@ func (o *oracle) assign(v4 bool, before map[vip.Key]*vip.Row, now time.Duration)
 	}
 }
 
-// static returns the address of the operator's choice for an entry: the
-// Corefile's, else the first that a mesh asks for.
+// static returns the address of the operator's choice for an entry, unless it is
+// one that only Kuma gives addresses.
 func (o *oracle) static(key vip.Key, v4 bool) netip.Addr {
+	if o.rows[key].Follows() {
+		return netip.Addr{}
+	}
+	return o.chosen(key, v4)
+}
+
+// chosen returns the operator's choice: the Corefile's, else the first that a
+// mesh asks for.
+func (o *oracle) chosen(key vip.Key, v4 bool) netip.Addr {
 	for _, s := range o.layout.Statics {
 		if s.Key == key && s.Addr.Is4() == v4 {
 			return s.Addr
@@ -123,7 +134,8 @@ func (o *oracle) wish(key vip.Key, addr netip.Addr, now time.Duration) answer {
 	if _, taken := o.holder(addr); taken || o.given[addr] {
 		return no
 	}
-	if r, had := o.past[addr]; had && r.owner != key && !o.rested(r, now) {
+	r, had := o.past[addr]
+	if had && r.owner != key && !o.rested(r, now) || o.quarantined(addr) && r.owner != key {
 		return later
 	}
 	return yes

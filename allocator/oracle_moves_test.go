@@ -70,8 +70,11 @@ func (o *oracle) elsewhere(key vip.Key, addr netip.Addr, now time.Duration) (to 
 	if want.IsValid() && want != addr && o.wish(key, want, now) == later {
 		return netip.Addr{}, ""
 	}
-	if cause = o.outOfPlace(key, addr, want == addr); cause == "" {
+	if cause = o.outOfPlace(key, addr, o.chosen(key, addr.Is4()) == addr); cause == "" {
 		return netip.Addr{}, ""
+	}
+	if o.rows[key].Follows() {
+		return netip.Addr{}, cause
 	}
 	return o.next(addr.Is4(), now), cause
 }
@@ -102,13 +105,15 @@ func (o *oracle) outOfPlace(key vip.Key, addr netip.Addr, static bool) string {
 }
 
 // tickStages is the number of stages of a Tick.
-const tickStages = 3
+const tickStages = 4
 
-// stages are what time does, one after the other: those who wait are served,
+// stages are what time does, one after the other: quarantines end, those who
+// wait are served,
 // moves that are confirmed are made, past owners are forgotten. Each reports
 // whether it writes anything.
 func stages(t time.Duration, confirmed func(id string) bool) []func(o *oracle) bool {
 	return []func(o *oracle) bool{
+		func(o *oracle) bool { return o.lapse(t) },
 		func(o *oracle) bool { return o.apply(vip.Batch{Incomplete: o.incomplete}, t) },
 		func(o *oracle) bool { return o.move(t, confirmed) },
 		func(o *oracle) bool { return o.forgetSome(t) },
@@ -179,16 +184,23 @@ func (o *oracle) due() (at time.Duration, ok bool) {
 			at, ok = r.at+o.cooldown, true
 		}
 	}
+	for _, q := range o.quarantine {
+		if !ok || q.Until < at {
+			at, ok = q.Until, true
+		}
+	}
 	o.given = make(map[netip.Addr]bool)
 	o.seeGiven()
 	for _, v4 := range []bool{true, false} {
 		for _, key := range o.keys() {
 			row, want := o.rows[key], o.static(key, v4)
-			if len(row.Given()) > 0 || !o.configured(v4) {
+			if len(row.Given()) > 0 || row.Follows() || !o.configured(v4) {
 				continue
 			}
 			if want.IsValid() && want != has(row, v4) && o.wish(key, want, o.seen(row, v4)) == later {
-				soonest(o.past[want])
+				if !o.quarantined(want) { // or its end is counted
+					soonest(o.past[want])
+				}
 				continue
 			}
 			if has(row, v4).IsValid() {

@@ -70,7 +70,7 @@ func (o *oracle) poolOf(addr netip.Addr) int {
 // address of their own.
 func (o *oracle) blocked(r allocator.Range, addr netip.Addr) bool {
 	_, kept := o.keptFor(addr)
-	return kept || inRanges(r.Exclude, addr) || inRanges(r.Reserve, addr)
+	return kept || inRanges(r.Exclude, addr) || inRanges(r.Reserve, addr) || o.quarantined(addr)
 }
 
 // next returns the address that somebody without any gets: one beyond the

@@ -30,6 +30,7 @@ type oracle struct {
 	generation     uint64
 	synced         bool
 	options        string
+	quarantine     []allocator.Quarantine
 
 	rows   map[vip.Key]*vip.Row
 	meshes map[string]bool
@@ -104,6 +105,26 @@ func (o *oracle) seeGiven() {
 			o.given[a] = true
 		}
 	}
+}
+
+// lapse ends the quarantines whose time has come.
+func (o *oracle) lapse(t time.Duration) bool {
+	now := o.at(t)
+	var rest []allocator.Quarantine
+	for _, q := range o.quarantine {
+		if q.Until > now {
+			rest = append(rest, q)
+		}
+	}
+	if len(rest) == len(o.quarantine) {
+		return false
+	}
+	return o.commitAsIs(now, func() { o.quarantine = rest })
+}
+
+// quarantined reports whether somebody who is not known may have had addr.
+func (o *oracle) quarantined(addr netip.Addr) bool {
+	return slices.ContainsFunc(o.quarantine, func(q allocator.Quarantine) bool { return q.Range.Contains(addr) })
 }
 
 // at is the table's clock at a time since its start.

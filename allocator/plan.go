@@ -15,6 +15,7 @@ type plan struct {
 	t        *table
 	layout   Layout
 	now      time.Duration // the table's clock
+	unix     int64         // the wall clock, in seconds
 	cooldown time.Duration
 
 	edits map[vip.Key]*edit
@@ -60,7 +61,7 @@ type edit struct {
 // newPlan returns a plan that changes nothing yet.
 func (a *Allocator) newPlan(changes int) *plan {
 	p := &plan{
-		t: a.t, layout: a.cfg.Layout, now: a.clock(), cooldown: a.cfg.Cooldown,
+		t: a.t, layout: a.cfg.Layout, now: a.clock(), unix: a.cfg.Now().Unix(), cooldown: a.cfg.Cooldown,
 		edits: make(map[vip.Key]*edit, changes),
 		addrs: make(map[netip.Addr]*AddrChange, changes),
 		held:  a.held, reasons: a.reasons,
@@ -218,6 +219,9 @@ func (p *plan) release() {
 		for _, a := range given {
 			put(&p.gives, a, true)
 		}
+		if p.t.aside && e.old == nil && !gone {
+			p.keepAside(key, e)
+		}
 		if e.old == nil || !gone && len(given) == 0 {
 			continue
 		}
@@ -227,6 +231,22 @@ func (p *plan) release() {
 				e.row = withAddr(e.row, netip.Addr{}, a.Is4())
 				p.moves = append(p.moves, Move{Key: key, From: a, To: given[0], Why: "Kuma gave it " + given[0].String()})
 			}
+		}
+	}
+}
+
+// keepAside settles the addresses of an entry that is back, and whose row could
+// not be read: one that gets no address from us has them still, until Kuma gives
+// it others.
+func (p *plan) keepAside(key vip.Key, e *edit) {
+	for addr, was := range p.t.released.of(key) {
+		switch {
+		case was.Released:
+		case len(e.row.Given()) > 0:
+			now := Holding{Owner: key, Released: true, At: p.now, Mesh: e.row.Listings[0].Mesh, Since: p.unix}
+			p.addrs[addr] = &AddrChange{Addr: addr, Old: &was, New: &now}
+		case e.row.Follows() && !hasFamily(e.row, addr.Is4()):
+			p.take(key, e, addr, &was, false)
 		}
 	}
 }

@@ -45,7 +45,9 @@ func (a *Allocator) twin(l Layout) (*Allocator, State, error) {
 	twin := &Allocator{
 		cfg: cfg, held: maps.Clone(a.held), reasons: a.reasons, incomplete: a.incomplete, base: a.base, start: a.start,
 	}
-	return twin, a.t.state(a.damaged), nil
+	s := a.t.state(a.damaged)
+	s.Meta.Quarantine = standing(s.Meta.Quarantine, a.clock()) // the others end before anything else is done
+	return twin, s, nil
 }
 
 // state returns what a table is made of, as the store has it.
@@ -55,11 +57,11 @@ func (t *table) state(damaged []Damage) State {
 		Addrs: make([]Held, 0, len(t.live)+len(t.released.byAddr)),
 	}
 	s.Meta.Pools = t.durable
-	for addr, row := range t.live {
-		s.Addrs = append(s.Addrs, Held{addr, Holding{Owner: row.Key()}})
+	for addr, now := range t.live {
+		s.Addrs = append(s.Addrs, Held{addr, Holding{Owner: now.row.Key(), Since: now.since}})
 	}
 	for addr, h := range t.released.byAddr {
-		if t.live[addr] == nil {
+		if t.live[addr].row == nil {
 			s.Addrs = append(s.Addrs, Held{addr, h})
 		}
 	}

@@ -26,6 +26,7 @@ func (m *machine) check(t *rapid.T) {
 	m.nothingMoved(t, before)
 	m.cooled(t, before)
 	m.serialGrows(t, before)
+	m.sinceIsKept(t, before)
 	defer m.forgetStep()
 	if m.lost {
 		return
@@ -94,7 +95,7 @@ func (m *machine) storeIsTheOracles(t *rapid.T) {
 	if !maps.Equal(past, m.o.past) {
 		t.Fatalf("released: %v, want %v", past, m.o.past)
 	}
-	if meta := m.all.Meta; !slices.Equal(meta.Pools, m.o.durable) || meta.Generation != m.o.generation || meta.Options != m.o.options || meta.Clock != m.o.clock || meta.Synced != m.o.synced {
+	if meta := m.all.Meta; !slices.Equal(meta.Pools, m.o.durable) || meta.Generation != m.o.generation || meta.Options != m.o.options || meta.Clock != m.o.clock || meta.Synced != m.o.synced || !slices.Equal(meta.Quarantine, m.o.quarantine) {
 		t.Fatalf("the table says %+v of itself, want pools %v, generation %d, clock %v, synced %v",
 			meta, m.o.durable, m.o.generation, m.o.clock, m.o.synced)
 	}
@@ -172,6 +173,24 @@ func (m *machine) serialGrows(t *rapid.T, before allocator.State) {
 	changed := !sameRows(rowMap(before.Rows), rowMap(m.all.Rows))
 	if serial < before.Meta.Serial || changed && serial == before.Meta.Serial || m.all.Meta.Revision > 0 && serial == 0 {
 		t.Fatalf("the serial was %d and is %d, changed: %v", before.Meta.Serial, serial, changed)
+	}
+}
+
+// sinceIsKept: an address that has changed hands in the step has done so now, and
+// of the others it is still told since when.
+func (m *machine) sinceIsKept(t *rapid.T, before allocator.State) {
+	was := make(map[netip.Addr]allocator.Holding)
+	for _, h := range before.Addrs {
+		was[h.Addr] = h.Holding
+	}
+	for _, h := range m.all.Addrs {
+		want := m.clock.wall.Unix()
+		if w := was[h.Addr]; w.Owner == h.Owner && w.Released == h.Released && w.At == h.At {
+			want = w.Since
+		}
+		if h.Since != want {
+			t.Fatalf("%+v is told of %v, want since %d", h.Holding, h.Addr, want)
+		}
 	}
 }
 
@@ -352,8 +371,11 @@ func (m *machine) nothingLeaked(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}
+	if q := m.load(t).Meta.Quarantine; len(q) > 0 {
+		t.Fatalf("still quarantined: %v", q)
+	}
 	rows := m.a.Rows()
-	m.o.rows = rowMap(rows)
+	m.o.rows, m.o.quarantine = rowMap(rows), nil
 	m.o.given = make(map[netip.Addr]bool)
 	m.o.seeGiven()
 	for _, r := range m.cfg.Layout.Pools {

@@ -13,9 +13,9 @@ type space struct {
 	prefix netip.Prefix
 	// closed: nothing new is given out: the pool is drained or retired.
 	closed bool
-	// exclude and reserve are the layout's; blocked are they and the static
-	// addresses of the layout together, sorted and merged: what an entry that
-	// asks for no address of its own never gets.
+	// exclude and reserve are the layout's; blocked are they, the static
+	// addresses of the layout and what is quarantined together, sorted and
+	// merged: what an entry that asks for no address of its own never gets.
 	exclude, reserve, blocked []netipx.IPRange
 	// size is how many addresses it can give out.
 	size uint64
@@ -27,7 +27,7 @@ type space struct {
 
 // newSpaces returns the spaces of the pools of a table under a layout, without
 // gaps.
-func newSpaces(pools []Pool, l Layout) []space {
+func newSpaces(pools []Pool, l Layout, quarantine []Quarantine) []space {
 	spaces := make([]space, len(pools))
 	for i, p := range pools {
 		s := &spaces[i]
@@ -46,6 +46,11 @@ func newSpaces(pools []Pool, l Layout) []space {
 		for _, st := range l.Statics {
 			if p.Prefix.Contains(st.Addr) {
 				b.Add(st.Addr)
+			}
+		}
+		for _, q := range quarantine {
+			if r, ok := clip(q.Range, p.Prefix); ok {
+				b.AddRange(r)
 			}
 		}
 		// It fails only on ranges that Layout.Check refuses.
@@ -110,7 +115,7 @@ func (t *table) misplaced(key vip.Key, row *vip.Row, addr netip.Addr) string {
 	if want.IsValid() && want != addr {
 		return "its static address is " + want.String()
 	}
-	return t.unfit(key, addr, want == addr)
+	return t.unfit(key, addr, t.chosen(key, row, addr.Is4()) == addr)
 }
 
 // unfit says why the entry of key cannot stay at addr, empty if it can. static
@@ -143,9 +148,18 @@ func (t *table) unfit(key vip.Key, addr netip.Addr, static bool) string {
 }
 
 // static returns the address of a family that the entry of key is to have by
-// its operator's choice, the Corefile's before a resource's; the zero Addr if
-// that is left to us. row may be nil.
+// its operator's choice; the zero Addr if that is left to us, or to Kuma alone.
+// row may be nil.
 func (t *table) static(key vip.Key, row *vip.Row, v4 bool) netip.Addr {
+	if row != nil && row.Follows() {
+		return netip.Addr{}
+	}
+	return t.chosen(key, row, v4)
+}
+
+// chosen returns the operator's choice for an entry, whether or not it counts:
+// the Corefile's before a resource's.
+func (t *table) chosen(key vip.Key, row *vip.Row, v4 bool) netip.Addr {
 	if pair, ok := t.statics[key]; ok {
 		if v4 && pair[0].IsValid() {
 			return pair[0]

@@ -94,10 +94,13 @@ func (p *plan) judgeStatic(key vip.Key, addr netip.Addr) (v verdict, was *Holdin
 		}
 		return no("%v has it", c.New.Owner)
 	}
-	if row := p.t.live[addr]; row != nil {
+	if row := p.t.live[addr].row; row != nil {
 		return no("%v has it", row.Key())
 	}
 	h, ok := p.t.released.byAddr[addr]
+	if _, is := p.t.quarantined(addr); is && (!ok || h.Released && h.Owner != key) {
+		return waits, nil, fmt.Sprintf("static address %v is waited for: it is quarantined, for the table was restored and somebody may have had it", addr)
+	}
 	switch {
 	case !ok:
 		return had, nil, ""

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 )
 
 // Errors that a [Store] returns, wrapped with what and where.
@@ -36,7 +37,8 @@ type Store interface {
 	Load(ctx context.Context) (State, error)
 	// Commit makes d durable, all of it or nothing, before it returns nil. It
 	// returns ErrConflict, having written nothing, unless the store's revision
-	// is d.Base and the holding of every address in d.Addrs is still its Old.
+	// is d.Base and the holding of every address in d.Addrs is still its Old,
+	// whatever either says of Since.
 	// After any other error the caller does not know whether d was applied,
 	// and asks Revision.
 	Commit(ctx context.Context, d Delta) error
@@ -71,6 +73,17 @@ type Meta struct {
 	Synced bool
 	// Options is a fingerprint of what else answers depend on.
 	Options string
+	// Quarantine are addresses of which it is not known who had them last.
+	Quarantine []Quarantine
+}
+
+// Quarantine is a range of addresses that somebody may have had without the
+// table's knowing, because it was restored from an older backup. Until the
+// table's clock has reached Until, nobody gets one of them but an owner that the
+// table remembers; then they are as free as others that a cursor has passed.
+type Quarantine struct {
+	Range netipx.IPRange
+	Until time.Duration
 }
 
 // Holding is what the table knows of one address: who has it, or who had it
@@ -82,6 +95,15 @@ type Holding struct {
 	Released bool
 	At       time.Duration
 	Mesh     string
+	// Since is the wall clock in Unix seconds when the owner got the address, or
+	// gave it back; 0 where that is not known. It is shown, and decides nothing.
+	Since int64
+}
+
+// is reports whether h and o say the same but for Since.
+func (h Holding) is(o Holding) bool {
+	h.Since = o.Since
+	return h == o
 }
 
 // Held is an address with its holding.

@@ -17,7 +17,7 @@ type table struct {
 	// to go through a million of them in any other takes seconds.
 	ordered []*vip.Row
 	// live are the addresses that the table gave to rows.
-	live map[netip.Addr]*vip.Row
+	live map[netip.Addr]tenure
 	// given counts the rows that Kuma gave an address to.
 	given map[netip.Addr]int
 	// ungiven are those that some row no longer has, of the delta at hand.
@@ -54,12 +54,20 @@ type table struct {
 	// durable are the pools as the store has them: a layout is held against
 	// these, so that one which was never written leaves no trace.
 	durable []Pool
-	// What the layout says: spaces are in the order of meta.Pools.
+	// layout is the one that the table was given last.
+	layout Layout
+	// What it says: spaces are in the order of meta.Pools.
 	spaces   []space
 	statics  map[vip.Key][2]netip.Addr // v4, v6
 	staticOf map[netip.Addr]vip.Key
 	// relaid: the layout has changed since those who wait were looked at.
 	relaid bool
+}
+
+// tenure is who has an address, and since when (see Holding.Since).
+type tenure struct {
+	row   *vip.Row
+	since int64
 }
 
 // newTable builds the table of a state under a layout. It is of use only if
@@ -75,8 +83,8 @@ func (t *table) lay(l Layout) { t.setPools(mergePools(t.durable, l), l) }
 
 // setPools gives the table other pools, under a layout.
 func (t *table) setPools(pools []Pool, l Layout) {
-	t.meta.Pools, t.relaid = pools, true
-	t.spaces = newSpaces(pools, l)
+	t.meta.Pools, t.relaid, t.layout = pools, true, l
+	t.spaces = newSpaces(pools, l, t.meta.Quarantine)
 	t.setStatics(l.Statics)
 	clear(t.used)
 	for addr := range t.live {
@@ -111,7 +119,7 @@ func (t *table) apply(d Delta) {
 	}
 	var free []netip.Addr // forgotten, or given by Kuma no more
 	for _, c := range d.Addrs {
-		if c.Old != nil && (c.Old.Released || t.live[c.Addr] == nil) {
+		if c.Old != nil && (c.Old.Released || t.live[c.Addr].row == nil) {
 			t.released.remove(t, c.Addr)
 			if !c.Old.Released {
 				t.count(c.Addr, -1) // the row counts it from now on
@@ -132,16 +140,26 @@ func (t *table) apply(d Delta) {
 	for _, c := range d.Rows {
 		t.setRow(c.Key, c.Old, c.New)
 	}
+	for _, c := range d.Addrs {
+		if now := t.live[c.Addr]; now.row != nil && c.New != nil {
+			t.live[c.Addr] = tenure{now.row, c.New.Since}
+		}
+	}
 	for _, m := range d.MeshesGone {
 		delete(t.meshes, m)
 	}
-	was := t.meta.Pools
+	was, quarantined := t.meta.Pools, t.meta.Quarantine
 	t.meta, t.durable = d.Meta, d.Meta.Pools
 	if len(was) != len(t.meta.Pools) { // a retired one was dropped
 		t.spaces = slices.DeleteFunc(t.spaces, func(s space) bool {
 			return !slices.ContainsFunc(t.meta.Pools, func(p Pool) bool { return p.Prefix == s.prefix })
 		})
 		t.released.queue(t)
+	}
+	if !slices.Equal(quarantined, t.meta.Quarantine) { // once, when a range comes free
+		t.ungiven = nil
+		t.setPools(t.meta.Pools, t.layout)
+		return
 	}
 	t.reopen(append(free, t.ungiven...))
 	t.ungiven = nil
@@ -153,7 +171,7 @@ func (t *table) setRow(key vip.Key, old, row *vip.Row) {
 	_, frozen := t.frozen[key]
 	if old != nil {
 		for _, a := range old.Addrs() {
-			if t.live[a] == old {
+			if t.live[a].row == old && (row == nil || !row.Has(a)) {
 				delete(t.live, a)
 				t.count(a, -1)
 			}
@@ -170,15 +188,18 @@ func (t *table) setRow(key vip.Key, old, row *vip.Row) {
 	}
 	t.rows[key] = row
 	for _, a := range row.Addrs() {
-		if !frozen {
-			t.live[a] = row
+		if frozen {
+			continue
+		}
+		was, had := t.live[a]
+		if t.live[a] = (tenure{row, was.since}); !had {
 			t.count(a, 1)
 		}
 	}
 	t.list(key, row)
 	t.place(key, row)
 	for _, a := range row.Given() {
-		if holder := t.live[a]; holder != nil {
+		if holder := t.live[a].row; holder != nil {
 			t.place(holder.Key(), holder)
 		}
 	}
@@ -213,7 +234,7 @@ func (t *table) unlist(key vip.Key, old, row *vip.Row) {
 		}
 		delete(t.given, a)
 		t.ungiven = append(t.ungiven, a)
-		if holder := t.live[a]; holder != nil {
+		if holder := t.live[a].row; holder != nil {
 			t.place(holder.Key(), holder)
 		}
 	}
@@ -254,8 +275,11 @@ func (t *table) count(addr netip.Addr, n int) {
 }
 
 // cooling reports whether some address was released after the given time of
-// the table's clock.
+// the table's clock, or is quarantined: the clock is to be durable then.
 func (t *table) cooling(since time.Duration) bool {
+	if len(t.meta.Quarantine) > 0 {
+		return true
+	}
 	for _, s := range t.spaces {
 		if at, ok := t.released.latest(s.prefix); ok && at > since {
 			return true

@@ -68,10 +68,10 @@ func (a *Allocator) differences(s State, most int) []error {
 		}
 	}
 	for _, h := range s.Addrs {
-		row, live := a.t.live[h.Addr]
+		now, live := a.t.live[h.Addr]
 		was, released := a.t.released.byAddr[h.Addr]
 		switch {
-		case live && released, live && (h.Released || row.Key() != h.Owner), released && was != h.Holding, !live && !released:
+		case live && released, live && (h.Released || now.row.Key() != h.Owner), released && was != h.Holding, !live && !released:
 			differ("address %v differs between store and table", h.Addr)
 		}
 	}

@@ -24,7 +24,9 @@ import (
 // one of this with its first commit.
 //
 // 2 has listings of version 2, terms in listings, and a generation in the meta.
-const formatVersion = 2
+// 3 has holdings of version 2, flags at the end of terms, and quarantines in the
+// meta.
+const formatVersion = 3
 
 var (
 	bucketRoot      = []byte("meshvip")

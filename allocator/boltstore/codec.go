@@ -10,6 +10,7 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 )
 
 // valueVersion is the first byte of every value, but for a listing's.
@@ -174,10 +175,19 @@ func readKey(s string) (vip.Key, error) {
 	return k, nil
 }
 
+// holdingVersion is the first byte of a holding that tells since when; one that
+// does not is of version 1.
+const holdingVersion = 2
+
 // encodeHolding, like encodeEntry and encodeListing, writes over b, which may be
 // nil.
 func encodeHolding(b, key []byte, h allocator.Holding) []byte {
-	b = appendBool(append(b[:0], valueVersion), h.Released)
+	if h.Since == 0 {
+		b = append(b[:0], valueVersion)
+	} else {
+		b = binary.AppendUvarint(append(b[:0], holdingVersion), uint64(h.Since))
+	}
+	b = appendBool(b, h.Released)
 	b = appendKey(binary.AppendUvarint(b, uint64(keyLen(h.Owner))), h.Owner)
 	if h.Released {
 		b = binary.AppendUvarint(b, uint64(h.At))
@@ -190,9 +200,12 @@ func encodeHolding(b, key []byte, h allocator.Holding) []byte {
 // itself: as it stands, not yet verified, and a part of value. What was the last
 // mesh of many is shared.
 func readHolding(in *interner, key, value []byte) (h allocator.Holding, owner []byte, err error) {
-	r, err := open(key, value, valueVersion)
+	r, err := open(key, value, holdingVersion)
 	if err != nil {
 		return h, nil, err
+	}
+	if r.version == holdingVersion {
+		h.Since = int64(r.uvarint())
 	}
 	released := r.byte()
 	owner = r.bytes(r.uvarint())
@@ -204,10 +217,19 @@ func readHolding(in *interner, key, value []byte) (h allocator.Holding, owner []
 	if err := r.done(); err != nil {
 		return allocator.Holding{}, nil, err
 	}
-	if released > 1 || h.At < 0 {
+	if released > 1 || h.At < 0 || r.version == holdingVersion && h.Since == 0 {
 		return allocator.Holding{}, nil, errContent
 	}
 	return h, owner, nil
+}
+
+// sinceOf returns what a holding tells of since when, whatever else it says.
+func sinceOf(value []byte) int64 {
+	if len(value) == 0 || value[0] != holdingVersion {
+		return 0
+	}
+	n, _ := binary.Uvarint(value[1:])
+	return int64(n)
 }
 
 func encodeEntry(b, key []byte, row *vip.Row) []byte {
@@ -257,6 +279,11 @@ func encodeMeta(key []byte, m allocator.Meta) []byte {
 		b = appendBool(appendAddr(b, p.Next), p.Retired)
 	}
 	b = binary.AppendUvarint(b, m.Generation)
+	b = binary.AppendUvarint(b, uint64(len(m.Quarantine)))
+	for _, q := range m.Quarantine {
+		b = appendAddr(appendAddr(b, q.Range.From()), q.Range.To())
+		b = binary.AppendUvarint(b, uint64(q.Until))
+	}
 	return seal(key, b)
 }
 
@@ -279,6 +306,15 @@ func decodeMeta(key, value []byte) (allocator.Meta, error) {
 	}
 	if r.err == nil && len(r.b) > 0 { // format 1 stops here
 		m.Generation = r.uvarint()
+	}
+	if r.err == nil && len(r.b) > 0 { // format 2 stops here
+		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+			q := allocator.Quarantine{Range: netipx.IPRangeFrom(r.addr(), r.addr()), Until: time.Duration(r.uvarint())}
+			if !q.Range.IsValid() || q.Until < 0 {
+				r.fail(errContent)
+			}
+			m.Quarantine = append(m.Quarantine, q)
+		}
 	}
 	if m.Clock < 0 {
 		r.fail(errContent)

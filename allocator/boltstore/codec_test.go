@@ -11,6 +11,7 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 	"pgregory.net/rapid"
 )
 
@@ -82,6 +83,7 @@ func someTerms() *rapid.Generator[*vip.Terms] {
 			Static:    []netip.Addr{someAddr(4).Draw(t, "static")},
 			Given:     rapid.SliceOfN(someAddr(16), 0, 3).Draw(t, "given"),
 			Hostnames: rapid.SliceOfN(someText(), 0, 3).Draw(t, "hostnames"),
+			Follow:    rapid.Bool().Draw(t, "follow"),
 		}
 	})
 }
@@ -131,6 +133,7 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 		if h.Released = rapid.Bool().Draw(t, "released"); h.Released {
 			h.At, h.Mesh = someTime().Draw(t, "at"), someText().Draw(t, "last mesh")
 		}
+		h.Since = rapid.SampledFrom([]int64{0, 1, 1e9, math.MaxInt64, -1}).Draw(t, "since")
 		if got, err := decodeHolding(key, encodeHolding(nil, key, h)); err != nil || got != h {
 			t.Fatalf("holding %+v came back as %+v, %v", h, got, err)
 		}
@@ -159,6 +162,10 @@ func TestValuesComeBackAsTheyWere(t *testing.T) {
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "pools") {
 			m.Pools = append(m.Pools, somePool().Draw(t, "pool"))
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "quarantines") {
+			r := netipx.RangeOfPrefix(somePool().Draw(t, "range").Prefix)
+			m.Quarantine = append(m.Quarantine, allocator.Quarantine{Range: r, Until: someTime().Draw(t, "until")})
 		}
 		if got, err := decodeMeta(key, encodeMeta(key, m)); err != nil || !reflect.DeepEqual(got, m) {
 			t.Fatalf("meta %+v came back as %+v, %v", m, got, err)
@@ -211,12 +218,19 @@ func FuzzDecode(f *testing.F) {
 	f.Add(encodeHolding(nil, nil, allocator.Holding{Owner: vip.Key{Name: "web"}, Released: true, At: 1, Mesh: "m"})[1:])
 	f.Add(encodeEntry(nil, nil, &vip.Row{V4: netip.MustParseAddr("240.0.0.1"), V6: netip.MustParseAddr("fd00::1")})[1:])
 	f.Add(encodeListing(nil, nil, "web", vip.Listing{Name: "web", Outbounds: []vip.Outbound{{Port: 80, Tags: []vip.Tag{{Key: "a", Value: "b"}}}}})[1:])
+	f.Add(encodeHolding(nil, nil, allocator.Holding{Owner: vip.Key{Name: "web"}, Since: 1e9})[1:])
+	f.Add(encodeListing(nil, nil, "web", vip.Listing{Name: "web", Terms: &vip.Terms{Follow: true}})[1:])
+	f.Add(encodeMeta(nil, allocator.Meta{Quarantine: []allocator.Quarantine{{Range: netipx.RangeOfPrefix(netip.MustParsePrefix("240.0.0.0/8")), Until: 1}}})[1:])
 	f.Add(encodeMeta(nil, allocator.Meta{Serial: 1, Pools: []allocator.Pool{{Prefix: netip.MustParsePrefix("240.0.0.0/8")}}})[1:])
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Fuzz(func(t *testing.T, content []byte) {
 		key := []byte("key")
 		value := seal(key, append([]byte{valueVersion}, content...))
-		if h, err := decodeHolding(key, value); err == nil {
+		for _, version := range []byte{1, holdingVersion} {
+			h, err := decodeHolding(key, seal(key, append([]byte{version}, content...)))
+			if err != nil {
+				continue
+			}
 			if again, err := decodeHolding(key, encodeHolding(nil, key, h)); err != nil || again != h || h.At < 0 || vip.Entry(h.Owner).Validate() != nil {
 				t.Fatalf("holding %+v came back as %+v, %v", h, again, err)
 			}

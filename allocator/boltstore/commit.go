@@ -114,11 +114,14 @@ func (w *writer) addrs(b *bolt.Bucket, changes []allocator.AddrChange) error {
 	for _, c := range changes {
 		w.key = append(w.key[:0], c.Addr.AsSlice()...)
 		var want []byte
+		has := b.Get(w.key)
 		if c.Old != nil {
-			w.value = encodeHolding(w.value, w.key, *c.Old)
+			old := *c.Old
+			old.Since = sinceOf(has)
+			w.value = encodeHolding(w.value, w.key, old)
 			want = w.value
 		}
-		if !bytes.Equal(b.Get(w.key), want) {
+		if !bytes.Equal(has, want) {
 			return fmt.Errorf("address %v: %w", c.Addr, allocator.ErrConflict)
 		}
 		var err error

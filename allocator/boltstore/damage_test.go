@@ -300,13 +300,13 @@ func TestANewerFormatIsRefusedAndUntouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	edit(t, path, func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("meshvip")).Put([]byte("format"), binary.BigEndian.AppendUint32(nil, 3))
+		return tx.Bucket([]byte("meshvip")).Put([]byte("format"), binary.BigEndian.AppendUint32(nil, 4))
 	})
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.survive(t, file); !errors.Is(err, allocator.ErrNewer) || !within(err.Error(), "t.db", "format 3", "newer") {
+	if _, err := f.survive(t, file); !errors.Is(err, allocator.ErrNewer) || !within(err.Error(), "t.db", "format 4", "newer") {
 		t.Errorf("a newer format: %v", err)
 	}
 }

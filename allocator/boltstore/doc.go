@@ -3,7 +3,7 @@
 // # Layout
 //
 //	meshvip/                format (uint32), id, meta
-//	addresses/  ADDR        → holding: owner, and when it was released
+//	addresses/  ADDR        → holding: owner, since when, and when it was released
 //	entries/    KEY         → the entry's addresses
 //	meshes/     MESH/ KEY   → the mesh's listing: spelling, outbounds
 //
@@ -12,9 +12,10 @@
 // version byte, the content, and a CRC-32C over key, version and content, so
 // that a rotten record is known as such and set aside alone.
 //
-// A store of format 1, whose listings have every text in full, is read as it is
-// and becomes one of format 2 with its first commit: what is written from then
-// on an older version would not understand, and so it refuses the store.
+// A store of format 1, whose listings have every text in full, or of format 2,
+// which does not know since when who has an address, is read as it is and becomes
+// one of format 3 with its first commit: what is written from then on an older
+// version would not understand, and so it refuses the store.
 //
 // There is one key for each address that anybody has or had: that two entries
 // have one address cannot be written down. A mesh's own table is the bucket of

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
 	bolt "go.etcd.io/bbolt"
+	"go4.org/netipx"
 )
 
 // formatOne is what testdata/format1.db.gz holds, which was written by the last
@@ -74,10 +76,21 @@ func formatOne() allocator.State {
 	}
 }
 
-// formatOneFile lays testdata/format1.db.gz down as a store.
-func formatOneFile(t *testing.T) (path string, file []byte) {
+// formatTwo is what testdata/format2.db.gz holds, which was written by the last
+// version of format 2.
+func formatTwo() allocator.State {
+	s := formatOne()
+	s.Meta.Generation = 4
+	return s
+}
+
+// older are the formats before this one, with what their files hold.
+var older = map[uint32]func() allocator.State{1: formatOne, 2: formatTwo}
+
+// formatFile lays testdata/formatN.db.gz down as a store.
+func formatFile(t *testing.T, format uint32) (path string, file []byte) {
 	t.Helper()
-	packed, err := os.Open(filepath.Join("testdata", "format1.db.gz"))
+	packed, err := os.Open(filepath.Join("testdata", fmt.Sprintf("format%d.db.gz", format)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,8 +124,9 @@ func holds(t *testing.T, path string, want allocator.State) {
 	got.Meta.ID = ""
 	addrs := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 	prefixes := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
+	ranges := cmp.Comparer(func(a, b netipx.IPRange) bool { return a == b })
 	byKey := cmpopts.SortSlices(func(a, b *vip.Row) bool { return a.Key().Compare(b.Key()) < 0 })
-	if diff := cmp.Diff(want, got, addrs, prefixes, byKey, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, got, addrs, prefixes, ranges, byKey, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the state differs (-want +got):\n%s", diff)
 	}
 }
@@ -127,45 +141,66 @@ func formatOf(t *testing.T, path string) (format uint32) {
 	return format
 }
 
-func TestAStoreOfFormatOneIsReadAndNotWritten(t *testing.T) {
+func TestAStoreOfAnOlderFormatIsReadAndNotWritten(t *testing.T) {
 	t.Parallel()
-	path, file := formatOneFile(t)
-	holds(t, path, formatOne())
-	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, file) {
-		t.Errorf("reading it changed the file, %v", err)
+	for format, state := range older {
+		path, file := formatFile(t, format)
+		holds(t, path, state())
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, file) {
+			t.Errorf("format %d: reading it changed the file, %v", format, err)
+		}
 	}
 }
 
-// TestAStoreOfFormatOneBecomesTwoWithItsFirstCommit, which an older version
-// refuses, and with no other.
-func TestAStoreOfFormatOneBecomesTwoWithItsFirstCommit(t *testing.T) {
+// TestAStoreOfAnOlderFormatBecomesThreeWithItsFirstCommit, which an older version
+// refuses, and with no other. The commit has all that is new in format 3, and
+// takes an address whose holding is of format 1.
+func TestAStoreOfAnOlderFormatBecomesThreeWithItsFirstCommit(t *testing.T) {
 	t.Parallel()
-	path, _ := formatOneFile(t)
-	want := formatOne()
-	web := want.Rows[0].WithListing(vip.Listing{Mesh: "idle", Name: "WEB", Outbounds: want.Rows[0].Listings[0].Outbounds})
-	d := allocator.Delta{Base: 1, Meta: want.Meta, Rows: []allocator.RowChange{{Key: web.Key(), Old: want.Rows[0], New: web}}}
-	d.Meta.Revision, d.Meta.Generation = 2, 1
+	for format, state := range older {
+		t.Run(fmt.Sprint(format), func(t *testing.T) {
+			t.Parallel()
+			path, _ := formatFile(t, format)
+			want := state()
+			web := want.Rows[0].WithListing(vip.Listing{
+				Mesh: "idle", Name: "WEB", Outbounds: want.Rows[0].Listings[0].Outbounds, Terms: &vip.Terms{Follow: true},
+			})
+			was := want.Addrs[2].Holding
+			now := was
+			now.Released, now.At, now.Mesh, now.Since = false, 0, "", 1_700_000_000
+			gone := &vip.Row{Entry: vip.Entry{Name: "gone"}, V4: want.Addrs[2].Addr, Listings: []vip.Listing{{Mesh: "idle", Name: "gone"}}}
+			d := allocator.Delta{
+				Base: 1, Meta: want.Meta,
+				Rows:  []allocator.RowChange{{Key: gone.Key(), New: gone}, {Key: web.Key(), Old: want.Rows[0], New: web}},
+				Addrs: []allocator.AddrChange{{Addr: want.Addrs[2].Addr, Old: &was, New: &now}},
+			}
+			d.Meta.Revision, d.Meta.Generation = 2, 5
+			d.Meta.Quarantine = []allocator.Quarantine{{Range: netipx.MustParseIPRange("240.0.1.0-240.0.2.0"), Until: 2 * time.Hour}}
 
-	s := mustOpen(t, path)
-	refused := d
-	refused.Base = 7
-	if err := s.Commit(context.Background(), refused); !errors.Is(err, allocator.ErrConflict) {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := formatOf(t, path); got != 1 {
-		t.Errorf("after a commit that was refused it has format %d", got)
-	}
+			s := mustOpen(t, path)
+			refused := d
+			refused.Base = 7
+			if err := s.Commit(context.Background(), refused); !errors.Is(err, allocator.ErrConflict) {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := formatOf(t, path); got != format {
+				t.Errorf("after a commit that was refused it has format %d", got)
+			}
 
-	s = mustOpen(t, path)
-	if err := errors.Join(s.Commit(context.Background(), d), s.Close()); err != nil {
-		t.Fatal(err)
+			s = mustOpen(t, path)
+			if err := errors.Join(s.Commit(context.Background(), d), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if got := formatOf(t, path); got != 3 {
+				t.Errorf("after the first commit it has format %d", got)
+			}
+			want.Meta, want.Rows[0] = d.Meta, web
+			want.Rows = append(want.Rows, gone)
+			want.Addrs[2].Holding = now
+			holds(t, path, want)
+		})
 	}
-	if got := formatOf(t, path); got != 2 {
-		t.Errorf("after the first commit it has format %d", got)
-	}
-	want.Meta, want.Rows[0] = d.Meta, web
-	holds(t, path, want)
 }

@@ -60,8 +60,14 @@ func appendTerms(b []byte, t *vip.Terms) []byte {
 	for _, h := range t.Hostnames {
 		b = appendText(b, h)
 	}
+	if t.Follow {
+		b = append(b, termsFollow)
+	}
 	return b
 }
+
+// termsFollow is the byte that terms end with which only follow Kuma.
+const termsFollow = 1
 
 // readTerms reads what appendTerms wrote, nil at the record's end.
 func readTerms(r *reader) *vip.Terms {
@@ -76,6 +82,11 @@ func readTerms(r *reader) *vip.Terms {
 	}
 	for n := r.uvarint(); n > 0 && r.err == nil; n-- {
 		t.Hostnames = append(t.Hostnames, r.text())
+	}
+	if r.err == nil && len(r.b) > 0 { // format 2 stops before it
+		if t.Follow = r.byte() == termsFollow; !t.Follow {
+			r.fail(errContent)
+		}
 	}
 	return t
 }

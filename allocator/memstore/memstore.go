@@ -45,7 +45,7 @@ func (s *Store) Load(context.Context) (allocator.State, error) {
 		return allocator.State{}, allocator.ErrClosed
 	}
 	state := allocator.State{Meta: s.meta}
-	state.Meta.Pools = slices.Clone(s.meta.Pools)
+	state.Meta.Pools, state.Meta.Quarantine = slices.Clone(s.meta.Pools), slices.Clone(s.meta.Quarantine)
 	for _, r := range s.rows {
 		state.Rows = append(state.Rows, r)
 	}
@@ -70,6 +70,9 @@ func (s *Store) Commit(_ context.Context, d allocator.Delta) error {
 	}
 	for _, c := range d.Addrs {
 		h, ok := s.addrs[c.Addr]
+		if c.Old != nil {
+			h.Since = c.Old.Since
+		}
 		if ok != (c.Old != nil) || ok && h != *c.Old {
 			return fmt.Errorf("address %v: %w", c.Addr, allocator.ErrConflict)
 		}
@@ -95,7 +98,7 @@ func (s *Store) Commit(_ context.Context, d allocator.Delta) error {
 		delete(s.meshes, m)
 	}
 	s.meta = d.Meta
-	s.meta.Pools = slices.Clone(d.Meta.Pools)
+	s.meta.Pools, s.meta.Quarantine = slices.Clone(d.Meta.Pools), slices.Clone(d.Meta.Quarantine)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 )
 
 var (
@@ -56,6 +57,7 @@ func everything(t *testing.T, s Subject) {
 				Static:    []netip.Addr{v4b, v6a},
 				Given:     []netip.Addr{netip.MustParseAddr("0.0.0.0"), netip.MustParseAddr("ff::ff")},
 				Hostnames: []string{odd, long},
+				Follow:    true,
 			}},
 		},
 	}
@@ -69,13 +71,18 @@ func everything(t *testing.T, s Subject) {
 				{Prefix: netip.MustParsePrefix("fd00::/64"), Next: netip.MustParseAddr("fd00::ffff:ffff:ffff:ffff"), Retired: true},
 				{Prefix: netip.MustParsePrefix("10.0.0.1/32")},
 			},
+			Quarantine: []allocator.Quarantine{
+				{Range: netipx.MustParseIPRange("10.0.0.1-10.0.0.1"), Until: math.MaxInt64},
+				{Range: netipx.MustParseIPRange("::-fd00::ffff")},
+			},
 		},
 		Rows: []allocator.RowChange{change, {Key: vip.Key{Kind: vip.Host, Name: long}, New: &vip.Row{
 			Entry: vip.Entry{Kind: vip.Host, Name: long}, Listings: []vip.Listing{{Mesh: long, Name: long}},
 		}}},
 		Addrs: append(addrs,
 			allocator.AddrChange{Addr: v4b, New: released(vip.Key{Kind: vip.MeshExternalService, Mesh: odd, Name: odd}, math.MaxInt64, odd)},
-			allocator.AddrChange{Addr: netip.MustParseAddr("::"), New: released(vip.Key{Name: "x"}, 0, "")}),
+			allocator.AddrChange{Addr: netip.MustParseAddr("::"), New: released(vip.Key{Name: "x"}, 0, "")},
+			allocator.AddrChange{Addr: netip.MustParseAddr("::1"), New: &allocator.Holding{Owner: vip.Key{Name: "y"}, Released: true, Since: math.MaxInt64}}),
 		MeshesNew: []string{odd, "empty", long, "z"},
 	})
 	s.reopen(t)
@@ -109,8 +116,8 @@ func changes(t *testing.T, s Subject) {
 	ported := six.WithoutListing("a").WithListing(vip.Listing{Mesh: "b", Name: "web", Outbounds: []vip.Outbound{{Port: 81}}})
 	m.commit(t, s.Store, allocator.Delta{Rows: []allocator.RowChange{{Key: key, Old: &six, New: ported}}})
 
-	// It goes, and its addresses cool.
-	live := &allocator.Holding{Owner: key}
+	// It goes, and its addresses cool. Since when it had them is not looked at.
+	live := &allocator.Holding{Owner: key, Since: 1_700_000_000}
 	m.commit(t, s.Store, allocator.Delta{
 		Rows: []allocator.RowChange{{Key: key, Old: ported}},
 		Addrs: []allocator.AddrChange{

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go4.org/netipx"
 )
 
 // Subject is an empty store under test.
@@ -105,7 +106,8 @@ func same(t *testing.T, got, want allocator.State) {
 	byName := cmpopts.SortSlices(strings.Compare)
 	addrs := cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
 	prefixes := cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
-	if diff := cmp.Diff(want, got, byKey, byAddr, byName, addrs, prefixes, cmpopts.EquateEmpty()); diff != "" {
+	ranges := cmp.Comparer(func(a, b netipx.IPRange) bool { return a == b })
+	if diff := cmp.Diff(want, got, byKey, byAddr, byName, addrs, prefixes, ranges, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("the state differs (-want +got):\n%s", diff)
 	}
 }
