@@ -88,10 +88,13 @@ type NameClaim struct {
 	Entry string `json:"entry"`
 	// Has: the name is answered for it.
 	Has bool `json:"has"`
-	// How the name follows from the entry: "an fqdn", "a host", "a literal name",
-	// "a dotted spelling".
+	// How the name follows from the entry: "an fqdn", "a host", "a hostname", "a
+	// literal name", "a dotted spelling". The zone's name server has no entry.
 	How string `json:"how"`
-	// Why it has the name not, in words.
+	// Local: it has the name all the same where a server block shows its mesh, and
+	// none of those that come before it.
+	Local bool `json:"local"`
+	// Reason says by what rule it does not have the name.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -146,11 +149,15 @@ type HeldAddress struct {
 
 // EntryName is a name that an entry claims.
 type EntryName struct {
+	// Name is full, with its final dot; where no zone is known, a service's has
+	// none.
 	Name string `json:"name"`
 	Has  bool   `json:"has"`
-	How  string `json:"how"`
+	// How and Local are as in [NameClaim].
+	How   string `json:"how"`
+	Local bool   `json:"local"`
 	// Owner has the name in its place; empty with Has false: the zone's own
-	// name server has it, or nobody can.
+	// name server has it, or nobody can. Reason says by what rule.
 	Owner  string `json:"owner,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }

@@ -68,8 +68,10 @@ func newRig(t testing.TB, change ...func(*allocator.Config)) *rig {
 		Alloc: alloc, Index: index, Zones: []string{"mesh.", "vip.test."}, Changes: rec, Started: time.Unix(1e9, 5e8),
 		Version: "v1.2.3", Store: "memory",
 		Sources: func() []admin.Source {
-			return []admin.Source{{Name: "file /etc/meshvip", Synced: true, LastSync: time.Unix(1e9, 0), Errors: 2,
-				Problems: []admin.Problem{{Place: "a.yaml:3", What: "no such type"}}}}
+			return []admin.Source{{
+				Name: "file /etc/meshvip", Synced: true, LastSync: time.Unix(1e9, 0), Errors: 2,
+				Problems: []admin.Problem{{Place: "a.yaml:3", What: "no such type"}},
+			}}
 		},
 		Resources: func(key vip.Key) []admin.Resource {
 			return []admin.Resource{{Mesh: "m", Type: "Dataplane", ResourceMesh: "m", Name: key.Name + "-01", Place: "a.yaml:12"}}
