@@ -40,6 +40,9 @@ type Desired struct {
 	// belong to different ones; nil where there is one.
 	sources int
 	apart   func(a, b string) bool
+	// given tells the addresses that Kuma gave to names of policies; nil where
+	// Kuma is not followed.
+	given GivenAddresses
 }
 
 // NewDesired returns the state in which nobody asks for anything.

@@ -80,9 +80,12 @@ func (g *gateways) each(id kuma.ID, part *kuma.CrossMesh, f func(*crossing, cros
 }
 
 // in returns the claim of the spot in a mesh.
-func (c *crossing) in(m *mesh) kuma.Claim {
+func (d *Desired) in(m *mesh, c *crossing) kuma.Claim {
 	claim := c.claim
 	claim.Mesh = m.name
+	if c.told {
+		claim.Terms = d.terms(m.name, claim.Entry)
+	}
 	return claim
 }
 
@@ -104,7 +107,7 @@ func (d *Desired) settleGateways() {
 		if c.told != before.told || !c.claim.Equal(before.claim) {
 			for _, m := range d.meshes {
 				if m.exists() {
-					m.replace(before.in(m), before.told, c.in(m), c.told)
+					m.replace(d.in(m, &before), before.told, d.in(m, c), c.told)
 					d.touch(m)
 				}
 			}
@@ -122,7 +125,7 @@ func (d *Desired) settleGateways() {
 func (d *Desired) begin(m *mesh) {
 	for _, c := range d.gateways.spots {
 		if c.told {
-			m.add(kuma.ID{}, "", c.in(m))
+			m.add(kuma.ID{}, "", d.in(m, c))
 		}
 	}
 	for id, part := range m.gateways {
@@ -134,7 +137,7 @@ func (d *Desired) begin(m *mesh) {
 func (d *Desired) end(m *mesh) {
 	for _, c := range d.gateways.spots {
 		if c.told {
-			m.sub(kuma.ID{}, c.in(m))
+			m.sub(kuma.ID{}, d.in(m, c))
 		}
 	}
 	for id, part := range m.gateways {

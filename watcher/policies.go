@@ -120,7 +120,7 @@ func (d *Desired) settle() {
 	for name := range d.unsettled {
 		m := d.meshes[name]
 		if m.virtual != nil {
-			m.virtual.settle(m)
+			m.virtual.settle(m, d.terms)
 			if m.virtual.empty() {
 				m.virtual = nil
 			}

@@ -65,6 +65,18 @@ func NewUnion(names ...string) *Union {
 // Feed returns where source n, counted from 0, tells what it declares.
 func (u *Union) Feed(n int) Feed { return u.feeds[n] }
 
+// Follow says that only Kuma gives addresses to the names that policies give, and
+// which; nil that it does not. Sources that follow Kuma say so of what they list
+// by themselves. given must not change afterwards: where Kuma's tables do, Follow
+// is called again.
+func (u *Union) Follow(given GivenAddresses) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.desired.follow(given)
+	u.stale = true
+	u.wake()
+}
+
 // of returns the source that place belongs to, -1 if none.
 func (u *Union) of(place string) int {
 	for _, f := range u.feeds {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,24 @@ func take(list map[string]bool, b vip.Batch) {
 		}
 		if m.Gone {
 			maps.DeleteFunc(list, func(e string, _ bool) bool { return strings.HasPrefix(e, m.Mesh+" ") })
+		}
+	}
+}
+
+// take applies b, whatever it says.
+func (t table) take(b vip.Batch) {
+	for _, u := range b.Meshes {
+		if t[u.Mesh] == nil || b.Full {
+			t[u.Mesh] = make(map[vip.Key]vip.Request)
+		}
+		for _, r := range u.Set {
+			t[u.Mesh][r.Entry.Key()] = r
+		}
+		for _, k := range u.Drop {
+			delete(t[u.Mesh], k)
+		}
+		if u.Gone {
+			delete(t, u.Mesh)
 		}
 	}
 }
@@ -255,4 +274,58 @@ func TestAnyHistoryOfSourcesEndsInWhatTheyListTogether(t *testing.T) {
 			t.Fatalf("the table at the end (-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestWhereKumaIsFollowedPoliciesHaveItsAddressesToo(t *testing.T) {
+	t.Parallel()
+	const policies = "type: VirtualOutbound\nname: vo\nselectors: [{match: {kuma.io/service: '*'}}]\n" +
+		"conf: {host: '{{.service}}.all.mesh', port: '80', parameters: [{name: service, tagKey: kuma.io/service}]}\n"
+	const gateway = "type: MeshGateway\nname: gw\nselectors: [{match: {kuma.io/service: gw}}]\nconf: {listeners: [{crossMesh: true, port: 81, hostname: gw.mesh}]}\n"
+	u := watcher.NewUnion("file /d")
+	u.Feed(0).Put("/d/a", []watcher.Resource{
+		parsed("type: Dataplane\nname: p\nnetworking: {inbound: [{port: 80, tags: {kuma.io/service: a}}]}\n"), parsed(policies), parsed(gateway), meshNamed("m"),
+	})
+	u.Feed(0).Commit(known)
+	got := table{}
+	take := func() string {
+		var all []string
+		if b, ok := u.Next(time.Unix(1e9, 0)); ok {
+			got.take(b)
+			u.Applied(time.Unix(1e9, 0), b, nil)
+		}
+		for mesh, m := range got {
+			for key, r := range m {
+				if key.Kind == vip.FQDN {
+					s := mesh + " " + key.Name
+					if r.Terms != nil {
+						s += fmt.Sprint(" ", r.Terms.Follow, r.Terms.Given)
+					}
+					all = append(all, s)
+				}
+			}
+		}
+		slices.Sort(all)
+		return strings.Join(all, ", ")
+	}
+	want := func(want string) {
+		t.Helper()
+		if got := take(); got != want {
+			t.Errorf("the policies give %q, want %q", got, want)
+		}
+	}
+	want("default a.all.mesh, default gw.mesh, m gw.mesh")
+	u.Follow(func(string, vip.Key) []netip.Addr { return nil })
+	want("default a.all.mesh true [], default gw.mesh true [], m gw.mesh true []")
+	u.Follow(func(mesh string, key vip.Key) []netip.Addr {
+		if mesh == "default" {
+			return []netip.Addr{netip.MustParseAddr("240.0.0." + fmt.Sprint(len(key.Name)))}
+		}
+		return nil
+	})
+	want("default a.all.mesh true [240.0.0.10], default gw.mesh true [240.0.0.7], m gw.mesh true []")
+	u.Follow(nil)
+	want("default a.all.mesh, default gw.mesh, m gw.mesh")
+	u.Feed(0).Put("/d/a", nil)
+	u.Feed(0).Commit(known)
+	want("")
 }

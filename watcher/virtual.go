@@ -243,8 +243,9 @@ func (v *virtual) unsettle(o *offer) {
 	}
 }
 
-// settle lets the best offer of each spot be asked for in m, and no other.
-func (v *virtual) settle(m *mesh) {
+// settle lets the best offer of each spot be asked for in m, and no other, with
+// the terms of each entry.
+func (v *virtual) settle(m *mesh, terms func(mesh string, e vip.Entry) *vip.Terms) {
 	for at := range v.unsettled {
 		c := v.contests[at]
 		before, told := c.claim, c.told
@@ -256,6 +257,7 @@ func (v *virtual) settle(m *mesh) {
 				Entry:     vip.Entry{Kind: vip.FQDN, Name: o.host},
 				Outbounds: []vip.Outbound{o.outbound},
 			}
+			c.claim.Terms = terms(m.name, c.claim.Entry)
 		}
 		m.replace(before, told, c.claim, c.told)
 		if !c.told {

@@ -2,12 +2,15 @@ package meshvip
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher"
 	"github.com/meshvip/coredns-meshvip/watcher/file"
+	"github.com/meshvip/coredns-meshvip/watcher/kumaapi"
 )
 
 // statusInterval is how often the state of sources is shown in metrics.
@@ -18,6 +21,8 @@ type follower struct {
 	union   *watcher.Union
 	configs []SourceConfig
 	sources []watcher.Source // of configs
+	tables  []*kumaTables    // that are followed
+	telling sync.Mutex       // of followPolicies
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -25,31 +30,81 @@ type follower struct {
 // follow starts to follow the sources that r is to follow now, until it is ended
 // or r is.
 func follow(r *runtime) *follower {
-	cfg := r.settings.cfg
+	configs := r.settings.cfg.Sources
 	ctx, stop := context.WithCancel(r.ctx)
-	names := make([]string, len(cfg.Sources))
-	for i, s := range cfg.Sources {
+	names := make([]string, len(configs))
+	for i, s := range configs {
 		names[i] = s.String()
 	}
-	f := &follower{union: watcher.NewUnion(names...), configs: cfg.Sources, stop: stop}
-	for i, s := range cfg.Sources {
-		source := r.newSource(s)
+	f := &follower{union: watcher.NewUnion(names...), configs: configs, stop: stop}
+	var run []func()
+	for i, s := range configs {
+		source, err := f.source(r, s)
+		if err != nil {
+			// The Corefile was checked when it was read: no such source is there.
+			r.log.Error("the source is not followed", "source", s, "error", err)
+			f.union.Feed(i).Commit(watcher.State{})
+			continue
+		}
 		f.sources = append(f.sources, source)
-		f.done.Go(func() {
+		run = append(run, func() {
 			if err := source.Run(ctx, f.union.Feed(i)); err != nil && ctx.Err() == nil {
 				r.log.Error("the source is no longer followed", "source", s, "error", err)
 			}
 		})
+	}
+	f.followPolicies()
+	for _, t := range f.tables {
+		f.done.Go(func() { t.run(ctx) })
+	}
+	for _, source := range run {
+		f.done.Go(source)
 	}
 	f.done.Go(func() { f.union.Run(ctx, r.log, func(b vip.Batch) error { return r.apply(ctx, b) }) })
 	f.done.Go(func() { f.measure(ctx, r.m) })
 	return f
 }
 
-// newSource returns the source that s states.
-func (r *runtime) newSource(s SourceConfig) watcher.Source {
+// source returns the source that s states, with the tables that it follows.
+func (f *follower) source(r *runtime, s SourceConfig) (watcher.Source, error) {
 	cfg := r.settings.cfg
-	return file.New(s.Dir, file.Options{Zone: cfg.KumaZone.Value, Domain: cfg.KumaDomain.Value, Logger: r.log})
+	if s.Kind == sourceFile {
+		return file.New(s.Dir, file.Options{Zone: cfg.KumaZone.Value, Domain: cfg.KumaDomain.Value, Logger: r.log}), nil
+	}
+	opts := kumaapi.Options{
+		TokenFile: s.TokenFile, CA: s.CA, Cert: s.Cert, Key: s.Key, Interval: s.Interval, Follow: s.Follow,
+		Zone: cfg.KumaZone.Value, Domain: cfg.KumaDomain.Value, Logger: r.log,
+	}
+	if s.Tables != "" {
+		t := newKumaTables(s.Tables, s.Interval, r.log)
+		t.read() // before the source asks for them
+		t.tell = f.followPolicies
+		f.tables = append(f.tables, t)
+		opts.Tables = t
+	}
+	return kumaapi.New(s.URL, opts)
+}
+
+// followPolicies lets the names that policies give have the addresses of Kuma's
+// tables, where it is followed: no source lists them.
+func (f *follower) followPolicies() {
+	if !slices.ContainsFunc(f.configs, func(s SourceConfig) bool { return s.Follow }) {
+		return
+	}
+	f.telling.Lock() // or what was known before might be told last
+	defer f.telling.Unlock()
+	known := make([]givenAddrs, len(f.tables))
+	for i, t := range f.tables {
+		known[i] = *t.given.Load()
+	}
+	f.union.Follow(func(mesh string, key vip.Key) []netip.Addr {
+		for _, g := range known {
+			if addrs := g.of(mesh, key); len(addrs) > 0 {
+				return addrs
+			}
+		}
+		return nil
+	})
 }
 
 // measure shows how the sources fare, until ctx is done.
@@ -78,6 +133,9 @@ func (f *follower) status() watcher.Status {
 		if i == 0 || s.LastSync.Before(all.LastSync) {
 			all.LastSync = s.LastSync
 		}
+	}
+	for _, t := range f.tables {
+		all.Errors += t.status.Load().Errors
 	}
 	return all
 }

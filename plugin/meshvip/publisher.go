@@ -32,28 +32,28 @@ type publisher struct {
 	log   *slog.Logger
 
 	mu     sync.Mutex
-	path   string              // "" publishes nothing
+	to     PublishConfig       // without a directory nothing is published
 	dirty  map[string]struct{} // meshes to look at
 	sweeps bool                // look for meshes that went unseen, once the source is read
 	wake   chan struct{}
 
 	// These belong to the goroutine that writes.
-	dir    *publish.Dir // the directory at opened; nil if it has to be opened
-	opened string
+	dir    *publish.Dir // what opened says; nil if it has to be opened
+	opened PublishConfig
 	told   string // the error that was logged last
 }
 
-// newPublisher returns a publisher to the directory at path.
-func newPublisher(path string, alloc *allocator.Allocator, log *slog.Logger) *publisher {
-	return &publisher{path: path, alloc: alloc, log: log, dirty: make(map[string]struct{}), wake: make(chan struct{}, 1)}
+// newPublisher returns a publisher.
+func newPublisher(to PublishConfig, alloc *allocator.Allocator, log *slog.Logger) *publisher {
+	return &publisher{to: to, alloc: alloc, log: log, dirty: make(map[string]struct{}), wake: make(chan struct{}, 1)}
 }
 
 // published reads what stands in the directory, for a table that is new.
 func (p *publisher) published() (rows []*vip.Row, bad []error) {
-	if _, err := os.Stat(p.path); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(p.to.Dir); errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
-	dir, err := publish.Open(p.path)
+	dir, err := publish.Open(p.to.Dir)
 	if err != nil {
 		return nil, []error{err}
 	}
@@ -88,11 +88,11 @@ func (p *publisher) note(meshes []string) {
 // all notes every mesh.
 func (p *publisher) all() { p.changed(p.alloc.Meshes()) }
 
-// move changes the directory, and fills the new one.
-func (p *publisher) move(path string) {
+// move changes the directory, or the form of what is in it, and fills it.
+func (p *publisher) move(to PublishConfig) {
 	p.mu.Lock()
-	same := p.path == path
-	p.path = path
+	same := p.to == to
+	p.to = to
 	p.mu.Unlock()
 	if !same {
 		p.all()
@@ -103,7 +103,7 @@ func (p *publisher) move(path string) {
 func (p *publisher) sweepLater() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sweeps = p.path != ""
+	p.sweeps = p.to.Dir != ""
 }
 
 // sweep notes the meshes that stand in the directory and not in the table: a
@@ -112,7 +112,7 @@ func (p *publisher) sweepLater() {
 // before. It works once.
 func (p *publisher) sweep() {
 	p.mu.Lock()
-	path, sweeps := p.path, p.sweeps
+	path, sweeps := p.to.Dir, p.sweeps
 	p.sweeps = false
 	p.mu.Unlock()
 	if !sweeps || path == "" {
@@ -134,7 +134,7 @@ func (p *publisher) sweep() {
 }
 
 // take returns the meshes to write, sorted, and where to.
-func (p *publisher) take() (path string, meshes []string) {
+func (p *publisher) take() (to PublishConfig, meshes []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for m := range p.dirty {
@@ -142,7 +142,7 @@ func (p *publisher) take() (path string, meshes []string) {
 	}
 	clear(p.dirty)
 	slices.Sort(meshes)
-	return p.path, meshes
+	return p.to, meshes
 }
 
 // run writes until ctx is done, and then what is left.
@@ -171,12 +171,12 @@ func (p *publisher) run(ctx context.Context) {
 // write writes what is noted, until ctx is done, and reports whether all of it
 // could be written. What could not is noted again.
 func (p *publisher) write(ctx context.Context) bool {
-	path, meshes := p.take()
-	if path == "" || len(meshes) == 0 {
+	to, meshes := p.take()
+	if to.Dir == "" || len(meshes) == 0 {
 		return true
 	}
 	failpoint.Hit("publish")
-	failed, err := p.writeTo(ctx, path, meshes)
+	failed, err := p.writeTo(ctx, to, meshes)
 	if len(failed) == 0 {
 		p.told = ""
 		return true
@@ -184,7 +184,7 @@ func (p *publisher) write(ctx context.Context) bool {
 	p.note(failed)
 	if err != nil && err.Error() != p.told {
 		p.told = err.Error()
-		p.log.Error("tables are not published; trying again", "publish", path, "meshes", len(failed), "error", err)
+		p.log.Error("tables are not published; trying again", "publish", to.Dir, "meshes", len(failed), "error", err)
 	}
 	if err != nil {
 		p.dir = nil // it may be another directory by now
@@ -192,15 +192,15 @@ func (p *publisher) write(ctx context.Context) bool {
 	return false
 }
 
-// writeTo writes meshes to the directory at path. It returns those that could
+// writeTo writes meshes where to says. It returns those that could
 // not be written, and the first error.
-func (p *publisher) writeTo(ctx context.Context, path string, meshes []string) (failed []string, first error) {
-	if p.dir == nil || p.opened != path {
-		dir, err := publish.Open(path)
+func (p *publisher) writeTo(ctx context.Context, to PublishConfig, meshes []string) (failed []string, first error) {
+	if p.dir == nil || p.opened != to {
+		dir, err := publish.Open(to.Dir, publish.Options{Tags: to.Tags, BackendRefs: to.BackendRefs})
 		if err != nil {
 			return meshes, err
 		}
-		p.dir, p.opened = dir, path
+		p.dir, p.opened = dir, to
 	}
 	for i, m := range meshes {
 		if ctx.Err() != nil {
@@ -211,7 +211,7 @@ func (p *publisher) writeTo(ctx context.Context, path string, meshes []string) (
 		var aside publish.SetAside
 		switch {
 		case errors.As(err, &aside):
-			p.log.Warn("a table is published without some of its entries", "publish", path, "error", err)
+			p.log.Warn("a table is published without some of its entries", "publish", to.Dir, "error", err)
 		case err != nil:
 			failed = append(failed, m)
 			if first == nil {

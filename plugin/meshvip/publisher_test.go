@@ -155,7 +155,7 @@ func TestThePublisherWritesWhatIsLeftBeforeItEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	p := newPublisher(dir, r.alloc, r.log)
+	p := newPublisher(PublishConfig{Dir: dir}, r.alloc, r.log)
 	p.note([]string{"default"})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -175,7 +175,7 @@ func TestACommitAtTheEndIsPublished(t *testing.T) {
 	}
 	store := newSlowStore()
 	r := on(t, store, "240.0.0.0/24")
-	r.publish = newPublisher(filepath.Join(s.dir, "pub"), r.alloc, r.log)
+	r.publish = newPublisher(PublishConfig{Dir: filepath.Join(s.dir, "pub")}, r.alloc, r.log)
 	r.use(settings{cfg: cfg.Runtime})
 	<-store.begun
 	var closing sync.WaitGroup
@@ -236,7 +236,7 @@ func TestAMeshThatCannotBePublishedHoldsUpNoOther(t *testing.T) {
 	r := on(t, memstore.New(), "240.0.0.0/24")
 	defer r.close()
 	dir := t.TempDir()
-	p := newPublisher(dir, r.alloc, r.log)
+	p := newPublisher(PublishConfig{Dir: dir}, r.alloc, r.log)
 	r.publish = p
 	long := strings.Repeat("a", 300)
 	var b vip.Batch
@@ -264,7 +264,7 @@ func TestChangesAreCoalesced(t *testing.T) {
 	t.Parallel()
 	r := on(t, memstore.New(), "240.0.0.0/8")
 	defer r.close()
-	p := newPublisher(t.TempDir(), r.alloc, r.log)
+	p := newPublisher(PublishConfig{Dir: t.TempDir()}, r.alloc, r.log)
 	for range 1000 {
 		p.changed([]string{"b", "a"}, []string{"c"})
 	}
@@ -285,7 +285,7 @@ func TestTheEndDoesNotWaitForAllToBePublished(t *testing.T) {
 	r := on(t, memstore.New(), "240.0.0.0/8")
 	defer r.close()
 	dir := t.TempDir()
-	p := newPublisher(dir, r.alloc, r.log)
+	p := newPublisher(PublishConfig{Dir: dir}, r.alloc, r.log)
 	p.changed([]string{"a", "b"})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

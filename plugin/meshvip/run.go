@@ -146,7 +146,7 @@ func (r *runtime) change(was, now RuntimeConfig) {
 		r.log.Error("the new configuration of the table is not used", "error", err)
 	}
 	r.showPools()
-	r.publish.move(now.Publish.Value.Dir)
+	r.publish.move(now.Publish.Value)
 	r.setOptions()
 	r.tick()
 	if follows {

@@ -91,7 +91,7 @@ func (r *runtime) open() error {
 		r.log.Warn("no store was there: a new one was created", "store", r.store)
 	}
 	r.alloc = alloc
-	r.publish = newPublisher(r.settings.cfg.Publish.Value.Dir, alloc, r.log)
+	r.publish = newPublisher(r.settings.cfg.Publish.Value, alloc, r.log)
 	r.m.lost.Set(0)
 	r.fill()
 	return nil

@@ -52,7 +52,7 @@ func on(t *testing.T, store allocator.Store, pool string) *runtime {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.alloc, r.publish = alloc, newPublisher("", alloc, r.log)
+	r.alloc, r.publish = alloc, newPublisher(PublishConfig{}, alloc, r.log)
 	r.fill()
 	return r
 }
