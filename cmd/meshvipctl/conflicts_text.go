@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/meshvip/coredns-meshvip/admin"
@@ -14,18 +15,14 @@ func quiet(c admin.Conflicts) bool {
 // conflictsText writes all that is not as somebody asked for it.
 func conflictsText(p *page, c admin.Conflicts) {
 	s := sections{p: p}
-	s.begin(c.WaitingCount, len(c.Waiting), "Without an address", "add a pool, or release entries and wait for the cooldown")
+	s.begin(c.WaitingCount, len(c.Waiting), "Without an address", "")
 	for _, w := range c.Waiting {
 		p.line("  %s  %s: %s", w.Entry, w.Family, w.Reason)
 	}
 	s.end()
 	s.begin(c.RefusedCount, len(c.Refused), "Static addresses that are not had", "choose another address, or take the static away")
 	for _, r := range c.Refused {
-		if r.Address.IsValid() {
-			p.line("  %s  %v: %s", r.Entry, r.Address, r.Reason)
-		} else {
-			p.line("  %s  %s", r.Entry, r.Reason)
-		}
+		p.line("  %s  %s", r.Entry, refusedWords(r))
 	}
 	s.end()
 	s.begin(c.NamesCount, len(c.Names), "Names that several claim", "rename all but one; \"meshvipctl explain NAME\" tells by which rule it is decided")
@@ -71,12 +68,12 @@ type sections struct {
 }
 
 // begin writes the title of n things, of which shown follow, and what is to be
-// done about them; nothing where there are none.
+// done about them, unless each says that itself; nothing where there are none.
 func (s *sections) begin(n, shown int, title, remedy string) {
 	s.more = n - shown
 	if n > 0 {
 		s.gap()
-		s.p.title("%s (%d): %s", title, n, remedy)
+		s.p.title("%s", joined(": ", fmt.Sprintf("%s (%d)", title, n), remedy))
 	}
 }
 

@@ -39,13 +39,7 @@ default).`,
 				return err
 			}
 			c.blind(s)
-			if err := s.print(e, func(p *page) { explainText(p, e, time.Now()) }); err != nil {
-				return err
-			}
-			if e.Address == nil && len(e.Entries) == 0 {
-				return notFound("nothing in the table has to do with %q", args[0])
-			}
-			return nil
+			return s.print(e, func(p *page) { explainText(p, e, time.Now()) })
 		},
 	}
 }

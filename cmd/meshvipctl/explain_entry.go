@@ -96,7 +96,7 @@ func heldWords(h admin.HeldAddress, now time.Time) string {
 
 // refusedWords says which static address an entry does not have.
 func refusedWords(r admin.Refused) string {
-	if r.Address.IsValid() {
+	if r.Address.IsValid() && !strings.Contains(r.Reason, r.Address.String()) {
 		return fmt.Sprintf("static address %v: %s", r.Address, r.Reason)
 	}
 	return r.Reason

@@ -21,7 +21,7 @@ var tableCmds = map[string]func(ts *testscript.TestScript, neg bool, args []stri
 	"store": storeCmd,
 	"serve": serveCmd,
 	"feed":  feedCmd,
-	"stop":  stopCmd,
+	"halt":  haltCmd,
 }
 
 // liveKey is where a script keeps its servers.
@@ -32,7 +32,9 @@ type live struct {
 	spec  *spec
 	alloc *allocator.Allocator
 	index *names.Index
-	http  *http.Server
+	// changes remembers commits for those who watch.
+	changes *admin.Recorder
+	http    *http.Server
 }
 
 // liveOf returns the servers of a script, by their store.
@@ -42,7 +44,7 @@ func liveOf(ts *testscript.TestScript) map[string]*live {
 
 // open opens the store at path and plays a spec.
 func open(path, text string) (*live, error) {
-	l := &live{spec: newSpec(), index: names.NewIndex()}
+	l := &live{spec: newSpec(), index: names.NewIndex(), changes: admin.NewRecorder()}
 	l.index.SetZones([]string{"mesh."})
 	l.spec.cfg.OnCommit = l.committed
 	return l, l.spec.play(text, func(need bool) (*allocator.Allocator, error) {
@@ -62,6 +64,7 @@ func (l *live) load(path string) error {
 		return errors.Join(err, store.Close())
 	}
 	l.index.Fill(l.alloc.Snapshot())
+	l.changes.Begin(l.alloc.Stats().Meta)
 	return nil
 }
 
@@ -71,10 +74,12 @@ func (l *live) committed(c allocator.Commit) {
 		changes[i] = names.Change{Old: row.Old, New: row.New}
 	}
 	l.index.Apply(changes)
+	l.changes.Record(c)
 }
 
 func (l *live) close() error {
 	var err error
+	l.changes.Close()
 	if l.http != nil {
 		err = l.http.Close()
 	}
@@ -125,7 +130,7 @@ func (l *live) serve(address, path string) error {
 		return err
 	}
 	l.http = &http.Server{Handler: admin.Handler(&admin.Table{
-		Alloc: l.alloc, Index: l.index, Zones: []string{"mesh."}, Started: specTime, Version: "v1.2.3", Store: "bolt " + path,
+		Alloc: l.alloc, Index: l.index, Zones: []string{"mesh."}, Changes: l.changes, Started: specTime, Version: "v1.2.3", Store: "bolt " + path,
 	})}
 	go l.http.Serve(listener)
 	return nil
@@ -143,10 +148,10 @@ func feedCmd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(l.spec.play(ts.ReadFile(args[1]), func(bool) (*allocator.Allocator, error) { return l.alloc, nil }))
 }
 
-// stopCmd is "stop PATH": the server ends.
-func stopCmd(ts *testscript.TestScript, neg bool, args []string) {
+// haltCmd is "halt PATH": the server ends.
+func haltCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
-		ts.Fatalf("usage: stop PATH")
+		ts.Fatalf("usage: halt PATH")
 	}
 	l := liveOf(ts)[args[0]]
 	if l == nil {

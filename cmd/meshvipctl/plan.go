@@ -12,7 +12,7 @@ func planCommand(s *session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "plan [--apply [PLAN]]",
 		GroupID: groupChange,
-		Short:   "Show what waits to move, or would by a Corefile, and let it move",
+		Short:   "Show what waits to move, or would move, and let it go",
 		Long: `plan shows the moves that wait for a word: entries that are not where the
 Corefile would have them, since a pool was taken away, an exclude or a static
 was added. No address moves by itself.

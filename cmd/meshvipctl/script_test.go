@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"maps"
 	"os"
+	"regexp"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -24,6 +26,7 @@ func TestScripts(t *testing.T) {
 	cmds := map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"code":      codeCmd,
 		"unchanged": unchangedCmd,
+		"await":     awaitCmd,
 	}
 	maps.Copy(cmds, tableCmds)
 	testscript.Run(t, testscript.Params{
@@ -70,3 +73,28 @@ func unchangedCmd(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s has changed", args[0])
 	}
 }
+
+// awaitCmd is "await FILE PATTERN": a program that runs writes what matches, sooner
+// or later.
+func awaitCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: await FILE PATTERN")
+	}
+	pattern := regexp.MustCompile(args[1])
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for give := time.After(awaited); ; {
+		got, _ := os.ReadFile(ts.MkAbs(args[0]))
+		if pattern.Match(got) {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-give:
+			ts.Fatalf("%s never had %s:\n%s", args[0], args[1], got)
+		}
+	}
+}
+
+// awaited is how long is waited for what should come at once.
+const awaited = 30 * time.Second

@@ -43,6 +43,7 @@ In a pipe everything is written. Programs read -o json.`,
 			if err != nil {
 				return err
 			}
+			c.blind(s)
 			if len(t.Rows) == 0 {
 				s.note("the table has no entry")
 				return s.print(t, func(*page) {})

@@ -99,12 +99,12 @@ func TestEveryConflictSaysWhatToDo(t *testing.T) {
 		t.Error("quiet is not about conflicts")
 	}
 	same(t, shown(func(p *page) { conflictsText(p, c) }), `
-Without an address (3): add a pool, or release entries and wait for the cooldown
+Without an address (3)
   0:late  v4: the pools are exhausted
   and 2 more
 
 Static addresses that are not had (1): choose another address, or take the static away
-  0:web  240.0.0.9: 0:backend has it
+  0:web  static address 240.0.0.9: 0:backend has it
 
 Names that several claim (2): rename all but one; "meshvipctl explain NAME" tells by which rule it is decided
   a.mesh.  2:a.mesh has it, not 0:a, 1:a.mesh

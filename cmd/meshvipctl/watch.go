@@ -27,7 +27,7 @@ With -o json each line is one change; one that tells of missing changes is
 {"gap": ...}.`,
 		Example: `  meshvipctl watch
   meshvipctl watch --since 1764600000
-  meshvipctl watch -o json | jq -r '.events[]? | select(.what == "moved") | .entry'`,
+  meshvipctl watch -o json | jq -r '.events[]? | [.what, .entry] | @tsv'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := s.connect(cmd.Context(), toRead)
