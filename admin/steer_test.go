@@ -134,7 +134,7 @@ func TestWhatNobodyKnowsIsSaidToBeUnknown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.apply(full(set("m", "0:web")))
-	offline := admin.InProcess(admin.Handler(&admin.Table{Alloc: r.alloc, Offline: true}))
+	offline := admin.InProcess(admin.Observed(admin.Handler(&admin.Table{Alloc: r.alloc, Offline: true})))
 	_, err := offline.Sources(t.Context())
 	wantCode(t, err, http.StatusServiceUnavailable, admin.Unavailable, "sources are unknown: no server runs")
 	_, err = offline.Changes(t.Context(), "", 0)
