@@ -23,7 +23,7 @@ CHECKS    ?= 100
 # The packages that share memory between goroutines are tested under the race
 # detector, where there is a C compiler for it; the others need not pay for it.
 RACE       := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(allocator|names|plugin|publish|watcher)(/|$$)')
+CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(admin|allocator|kumatable|names|plugin|publish|watcher)(/|$$)')
 PLAIN       = $(filter-out $(CONCURRENT) $(MODULE)/test/interop%,$(shell go list ./...))
 
 # The packages with tests over random input.
@@ -39,9 +39,7 @@ help: ## list the targets
 
 build: ## build bin/coredns, and bin/meshvipctl
 	$(GOBUILD) -o bin/coredns ./cmd/coredns
-ifneq ($(wildcard cmd/meshvipctl/*.go),)
 	$(GOBUILD) -o bin/meshvipctl ./cmd/meshvipctl
-endif
 
 define TRY
 Serving examples/resources on 127.0.0.1:1053; Ctrl-C stops it. In another
@@ -54,6 +52,11 @@ terminal (dig is Debian's dnsutils; any DNS client does):
   dig @127.0.0.1 -p 1053 backend.mesh AAAA           # NOERROR, no answer, SOA: no IPv6 pool
   dig @127.0.0.1 -p 1053 nope.mesh                   # NXDOMAIN, SOA
   dig @127.0.0.1 -p 1053 kuma-demo.svc.5678.mesh     # NOERROR, no answer, SOA: only names below it
+
+What the table says of a name or an address, and all of it:
+
+  bin/meshvipctl --store data/meshvip.db explain backend.mesh
+  bin/meshvipctl --store data/meshvip.db table
 
 Kill it, start it again: every address is where it was (data/meshvip.db).
 

@@ -61,6 +61,9 @@ func (r *runtime) committed(c allocator.Commit) {
 	r.serial.Store(max(c.Meta.Serial, 1))
 	failpoint.Hit("serial")
 	r.m.commit(c)
+	if changes := r.changes.Load(); changes != nil {
+		changes.Record(c)
+	}
 	r.tally.add(c)
 	r.publish.changed(c.Meshes, c.MeshesGone)
 	select {

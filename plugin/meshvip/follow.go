@@ -20,9 +20,10 @@ const statusInterval = time.Second
 type follower struct {
 	union   *watcher.Union
 	configs []SourceConfig
-	sources []watcher.Source // of configs
-	tables  []*kumaTables    // that are followed
-	telling sync.Mutex       // of followPolicies
+	sources []watcher.Source
+	names   []string      // of sources
+	tables  []*kumaTables // that are followed
+	telling sync.Mutex    // of followPolicies
 	stop    context.CancelFunc
 	done    sync.WaitGroup
 }
@@ -46,7 +47,7 @@ func follow(r *runtime) *follower {
 			f.union.Feed(i).Commit(watcher.State{})
 			continue
 		}
-		f.sources = append(f.sources, source)
+		f.sources, f.names = append(f.sources, source), append(f.names, names[i])
 		run = append(run, func() {
 			if err := source.Run(ctx, f.union.Feed(i)); err != nil && ctx.Err() == nil {
 				r.log.Error("the source is no longer followed", "source", s, "error", err)

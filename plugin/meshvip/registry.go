@@ -109,10 +109,14 @@ func acquire(id string, o *owner) (*runtime, error) {
 func (s *shared) setZones() {
 	var zones []string
 	for _, o := range s.owners {
-		zones = append(zones, o.forward...)
+		for _, zone := range o.forward {
+			if !slices.Contains(zones, zone) {
+				zones = append(zones, zone)
+			}
+		}
 	}
-	slices.Sort(zones)
-	s.tell(s.index.SetZones(slices.Compact(zones)))
+	s.zones.Store(&zones)
+	s.tell(s.index.SetZones(slices.Sorted(slices.Values(zones))))
 }
 
 // release ends the part of the instances for which gone is true. A runtime

@@ -29,7 +29,9 @@ func (r *runtime) run() {
 	publishing, unpublish := context.WithCancel(context.WithoutCancel(r.ctx))
 	defer unpublish()
 	r.done.Go(func() { r.publish.run(publishing) })
-	r.sources = follow(r)
+	r.followSources()
+	r.desk.serve()
+	defer r.desk.close()
 	t := time.NewTicker(tickInterval)
 	defer t.Stop()
 	due := newAlarm()
@@ -50,8 +52,15 @@ func (r *runtime) run() {
 		case <-t.C:
 			r.setOptions()
 			r.tick()
+			r.desk.serve()
 		}
 	}
+}
+
+// followSources starts to follow the sources of the Corefile.
+func (r *runtime) followSources() {
+	r.sources = follow(r)
+	r.following.Store(r.sources)
 }
 
 // openLater tries to open the store until it is open, and reports whether it
@@ -128,6 +137,7 @@ func (r *runtime) reconfigure(s settings) {
 	r.settings = s
 	if !reflect.DeepEqual(was, s) {
 		r.change(was.cfg, s.cfg)
+		r.desk.serve()
 	}
 	if s.cfg.Repair.Stated() {
 		r.repair()
@@ -150,7 +160,7 @@ func (r *runtime) change(was, now RuntimeConfig) {
 	r.setOptions()
 	r.tick()
 	if follows {
-		r.sources = follow(r)
+		r.followSources()
 	}
 }
 

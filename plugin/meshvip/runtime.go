@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/meshvip/coredns-meshvip/admin"
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/names"
 )
@@ -33,6 +34,11 @@ type runtime struct {
 	loaded, synced atomic.Bool
 	pools          atomic.Pointer[[]netip.Prefix]
 
+	// The admin interface reads these: changes is nil where there is none.
+	changes   atomic.Pointer[admin.Recorder]
+	following atomic.Pointer[follower]
+	zones     atomic.Pointer[[]string] // forward zones of all blocks, in their order
+
 	tally tally
 
 	named atomic.Bool // names were disputed or freed since conflicts were counted
@@ -42,6 +48,7 @@ type runtime struct {
 	alloc    *allocator.Allocator
 	publish  *publisher
 	sources  *follower
+	desk     desk
 
 	ctx  context.Context // done when the runtime is to end
 	stop context.CancelFunc
@@ -64,6 +71,7 @@ func newRuntime(id string, cfg RuntimeConfig) *runtime {
 		settings: settings{cfg: cfg}, next: make(chan settings, 1), wake: make(chan struct{}, 1),
 	}
 	r.ctx, r.stop = context.WithCancel(context.Background())
+	r.desk.r = r
 	configured := cfg.Prefixes()
 	r.pools.Store(&configured)
 	return r
