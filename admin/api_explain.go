@@ -35,6 +35,9 @@ const (
 	Unreadable = "unreadable"
 	// Free: nobody has it, or is remembered to have had it.
 	Free = "free"
+	// Quarantined: the table was restored, and it is not known who had it last;
+	// nobody else gets it yet.
+	Quarantined = "quarantined"
 	// Excluded, ReservedRange, Network and Broadcast are not for everybody.
 	Excluded      = "excluded"
 	ReservedRange = "reserved"
@@ -61,10 +64,11 @@ type AddressState struct {
 	Owner    string `json:"owner,omitempty"`
 	LastMesh string `json:"last_mesh,omitempty"`
 	// Since is when it came to Owner, or when that gave it back, as far as
-	// known. Until is when it has cooled down if the server keeps running.
+	// known. Until is when it has cooled down, or is out of quarantine, if the
+	// server keeps running.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
-	// CooldownSeconds is what is left of the cooldown.
+	// CooldownSeconds is what is left of the cooldown or quarantine.
 	CooldownSeconds float64 `json:"cooldown_seconds,omitempty"`
 	// StaticOf is the entry that the Corefile keeps it for.
 	StaticOf string `json:"static_of,omitempty"`

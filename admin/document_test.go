@@ -222,7 +222,7 @@ func TestTheDocumentHasAllWordsOfLists(t *testing.T) {
 		schema, property string
 		want             []string
 	}{
-		{"AddressState", "state", []string{Live, Cooling, Past, Aside, Unreadable, Free, Excluded, ReservedRange, Network, Broadcast, Given, Outside}},
+		{"AddressState", "state", []string{Live, Cooling, Past, Quarantined, Aside, Unreadable, Free, Excluded, ReservedRange, Network, Broadcast, Given, Outside}},
 		{"HeldAddress", "how", []string{Automatic, ByCorefile, ByTag, ByKuma}},
 		{"Event", "what", []string{Allocated, Returned, ReleasedAddr, Moved, Listed, Unlisted, Changed, GivenChanged, Forgotten, MeshCreated, MeshGone}},
 		{"Waiting", "family", []string{family(true), family(false)}},
@@ -236,8 +236,8 @@ func TestTheDocumentHasAllWordsOfLists(t *testing.T) {
 	if want := []string{string(NotFound), string(BadRequest), string(Conflict), string(Unavailable), string(Internal)}; !slices.Equal(codes, want) {
 		t.Errorf("codes are %q, want %q", codes, want)
 	}
-	if len(addressStates) != 12 {
-		t.Errorf("%d states of addresses have a word, want 12", len(addressStates))
+	if len(addressStates) != 13 {
+		t.Errorf("%d states of addresses have a word, want 13", len(addressStates))
 	}
 }
 

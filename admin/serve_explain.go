@@ -97,7 +97,7 @@ func (h *handler) holders(addr netip.Addr) (keys []vip.Key) {
 var addressStates = map[allocator.AddrStatus]string{
 	allocator.AddrLive: Live, allocator.AddrUnreadable: Unreadable, allocator.AddrAside: Aside, allocator.AddrCooling: Cooling,
 	allocator.AddrGiven: Given, allocator.AddrOutside: Outside, allocator.AddrNetwork: Network, allocator.AddrBroadcast: Broadcast,
-	allocator.AddrExcluded: Excluded, allocator.AddrReserved: ReservedRange, allocator.AddrPast: Past, allocator.AddrFree: Free,
+	allocator.AddrExcluded: Excluded, allocator.AddrReserved: ReservedRange, allocator.AddrPast: Past, allocator.AddrQuarantined: Quarantined, allocator.AddrFree: Free,
 }
 
 func (h *handler) address(s allocator.AddrState) AddressState {

@@ -31,6 +31,9 @@ const (
 	AddrBroadcast
 	// AddrExcluded is given to nobody.
 	AddrExcluded
+	// AddrQuarantined: it is not known who had it, for the table was restored.
+	// Only an owner that is remembered gets it yet.
+	AddrQuarantined
 	// AddrReserved: only who asks for it gets it.
 	AddrReserved
 	// AddrPast: its last owner gave it back, and others may get it.
@@ -56,8 +59,9 @@ type AddrState struct {
 	// Since is when it came to Owner, or since when that has it no more, if that
 	// is known.
 	Since time.Time
-	// Cooldown is what is left of its cooldown on the table's clock, and Mesh
-	// the last mesh that listed Owner, of an address that was given back.
+	// Cooldown is what is left of its cooldown, or quarantine, on the table's
+	// clock, and Mesh the last mesh that listed Owner, of an address that was
+	// given back.
 	Cooldown time.Duration
 	Mesh     string
 	// Static is the entry that the layout keeps it for, if any.
@@ -90,6 +94,8 @@ func (a *Allocator) address(addr netip.Addr) AddrState {
 	}
 	now, live := a.t.live[addr]
 	_, unreadable := a.t.reserved[addr]
+	until, isQuarantined := a.t.quarantined(addr)
+	isQuarantined = isQuarantined && until > a.clock()
 	switch {
 	case live:
 		s.Status, s.Owner, s.Row = AddrLive, now.row.Key(), now.row
@@ -105,6 +111,8 @@ func (a *Allocator) address(addr netip.Addr) AddrState {
 		s.Status = AddrCooling
 	case s.Given > 0:
 		s.Status = AddrGiven
+	case isQuarantined && (where == AddrFree || where == AddrReserved):
+		s.Status, s.Cooldown = AddrQuarantined, until-a.clock()
 	case where != AddrFree:
 		s.Status = where
 	case had:

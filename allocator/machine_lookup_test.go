@@ -52,7 +52,15 @@ func (m *machine) addressIs(a netip.Addr) allocator.AddrStatus {
 		}
 		return allocator.AddrBroadcast
 	}
-	if r := o.rangeOf(a); r != nil && !o.table[i].Retired {
+	r := o.rangeOf(a)
+	if r == nil || o.table[i].Retired || !inRanges(r.Exclude, a) {
+		for _, q := range o.quarantine {
+			if q.Range.Contains(a) && q.Until > o.at(m.since()) {
+				return allocator.AddrQuarantined
+			}
+		}
+	}
+	if r != nil && !o.table[i].Retired {
 		switch {
 		case inRanges(r.Exclude, a):
 			return allocator.AddrExcluded
@@ -74,6 +82,9 @@ func (m *machine) ownerIsTheOracles(t *rapid.T, got allocator.AddrState) {
 	}
 	if got.Owner != owner || (got.Row != nil) != live || live && !got.Row.Has(got.Addr) {
 		t.Fatalf("%v is %v's (%+v), want %v", got.Addr, got.Owner, got, owner)
+	}
+	if got.Status == allocator.AddrQuarantined {
+		return // and the quarantine is longer
 	}
 	left := max(past.at+m.o.cooldown-m.o.at(m.since()), 0)
 	if had && got.Cooldown != left || !had && got.Cooldown != 0 {
