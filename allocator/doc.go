@@ -46,6 +46,7 @@
 //	store.go      what a store must do
 //	split.go      large deltas as several transactions
 //	commit.go     durable, then in the table, then told; and commits in doubt
+//	imports.go    tables of elsewhere, and what becomes of each of their addresses
 //	adopt.go      rows of another table taken over into an empty one
 //	check.go      the invariants, as code
 //	mend.go       (state) → sound state: a pure function
