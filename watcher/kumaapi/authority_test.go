@@ -13,23 +13,20 @@ import (
 
 // tables are Kuma's, in a test.
 type tables struct {
-	given   map[string]netip.Addr // by mesh and key
+	given   map[string][]netip.Addr // by mesh and key
 	changed chan struct{}
 }
 
 func (t *tables) Changed() <-chan struct{} { return t.changed }
 
 func (t *tables) Given(mesh string, key vip.Key) []netip.Addr {
-	if a, ok := t.given[mesh+" "+key.String()]; ok {
-		return []netip.Addr{a}
-	}
-	return nil
+	return t.given[mesh+" "+key.String()]
 }
 
 func newTables(given ...string) *tables {
-	t := &tables{given: make(map[string]netip.Addr), changed: make(chan struct{}, 1)}
+	t := &tables{given: make(map[string][]netip.Addr), changed: make(chan struct{}, 1)}
 	for i := 0; i < len(given); i += 2 {
-		t.given[given[i]] = netip.MustParseAddr(given[i+1])
+		t.given[given[i]] = append(t.given[given[i]], netip.MustParseAddr(given[i+1]))
 	}
 	return t
 }
@@ -53,12 +50,21 @@ func TestKumasTablesGiveTheAddressesThatItsAPIDoesNot(t *testing.T) {
 	r := newRig(t, k, Options{Follow: true, Tables: given}).pass().
 		want("0:api<240.0.0.1! 0:bin! 0:web<240.0.0.2! 1:httpbin.org<240.0.0.3! m/0:db<240.0.0.4! m/0:far<240.0.0.5! m/0:web<240.0.0.2!").
 		problems(`in mesh "default", 0:bin has no address from Kuma...give a newer one`)
-	given.given["default 0:bin"] = netip.MustParseAddr("240.0.0.7")
+	given.given["default 0:bin"] = []netip.Addr{netip.MustParseAddr("240.0.0.7")}
 	r.f.mirror.retold()
 	r.feed.puts = nil
 	r.f.tell()
 	r.wantPuts("/meshes/default/external-services/x").problems()
 	r.pass().wantPuts()
+}
+
+func TestAddressesOfTablesAreSortedAndOfServicesOnly(t *testing.T) {
+	t.Parallel()
+	k := fakekuma.New()
+	k.Put("dataplanes", dp("default", "a", "web"))
+	k.Put("meshservices", ms("s", "241.0.0.1"))
+	given := newTables("default 0:web", "fd00::1", "default 0:web", "240.0.0.1", "default 0:web", "fd00::1", "default 3:default/s", "240.0.0.9")
+	newRig(t, k, Options{Follow: true, Tables: given}).pass().want("0:web<240.0.0.1<fd00::1! 3:default/s<241.0.0.1!").problems()
 }
 
 func TestTheCountOfEntriesWithoutAnAddressFollowsWhatComesAndGoes(t *testing.T) {
@@ -102,7 +108,7 @@ func TestTablesThatChangeCountAtOnce(t *testing.T) {
 		synctest.Wait()
 		k.Requests()
 		r.want("0:api! 0:bin! 0:web! 1:httpbin.org! m/0:db! m/0:far! m/0:web!")
-		given.given["m 0:db"] = netip.MustParseAddr("240.0.0.4")
+		given.given["m 0:db"] = []netip.Addr{netip.MustParseAddr("240.0.0.4")}
 		given.changed <- struct{}{}
 		synctest.Wait()
 		r.want("0:api! 0:bin! 0:web! 1:httpbin.org! m/0:db<240.0.0.4! m/0:far! m/0:web!")

@@ -169,6 +169,16 @@ func TestASilentControlPlaneIsNotAskedForEverything(t *testing.T) {
 		if asked := r.kuma.Requests(); len(asked) != 1+len(kinds) {
 			t.Errorf("asked %q", asked)
 		}
+		r.set(func(s *fakekuma.Settings) {
+			s.Faults = nil
+			for _, path := range fakekuma.Paths {
+				s.Faults = append(s.Faults, &fakekuma.Fault{Path: path, Silent: true})
+			}
+		})
+		r.pass().want(all).problems(base + ": no whole answer within 15s")
+		if asked := r.kuma.Requests(); len(asked) != 1+maxSlow {
+			t.Errorf("asked %q", asked)
+		}
 	})
 }
 

@@ -132,6 +132,12 @@ func TestAListThatNeverHoldsStillAddsAndReleasesNothing(t *testing.T) {
 	r.pass().want(strings.Replace(more, " m/0:db", "", 1))
 }
 
+func TestATotalThatChangesFromPageToPageIsNoWholeList(t *testing.T) {
+	t.Parallel()
+	r := started(t, twoMeshes(), Options{}).set(func(s *fakekuma.Settings) { s.PageSize = 2 })
+	r.faults(&fakekuma.Fault{Path: "dataplanes", Page: 2, Total: 1}).pass().want(all).problems("the list changed each time while it was read")
+}
+
 func TestAListThatNeverHeldStillIsIncomplete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, twoMeshes(), Options{}).faults(&fakekuma.Fault{Path: "dataplanes", Total: -1})

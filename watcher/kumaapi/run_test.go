@@ -86,6 +86,21 @@ func TestFailuresAreRetriedSoonThenSeldomer(t *testing.T) {
 	})
 }
 
+func TestAfterAPassThatWentWellFailuresAreRetriedSoonAgain(t *testing.T) {
+	t.Parallel()
+	p := newPace(10 * time.Second)
+	for range 10 {
+		p.pause(outcome{nothing: true})
+	}
+	if d := p.pause(outcome{nothing: true}); d < 40*time.Second {
+		t.Errorf("the pause after many failures is %v", d)
+	}
+	p.pause(outcome{})
+	if d := p.pause(outcome{nothing: true}); d > 2*time.Second {
+		t.Errorf("the pause after the first failure is %v", d)
+	}
+}
+
 func TestWhoAsksToBeLeftAloneIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	for _, after := range []string{"200", time.Date(2000, 1, 1, 0, 3, 20, 0, time.UTC).Format(http.TimeFormat)} {
