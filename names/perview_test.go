@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"testing"
+
+	"github.com/meshvip/coredns-meshvip/vip"
 )
 
 func TestAHostnameOfSeveralMeshesIsAnsweredFromTheMeshesThatAViewShows(t *testing.T) {
@@ -116,6 +118,26 @@ func TestAViewCountsWhatStandsInOnce(t *testing.T) {
 		wantForward(t, v, "a.b.mesh.", "mesh.", "none")
 		wantForward(t, v, "b.mesh.", "mesh.", "none")
 	}
+}
+
+// The name of a service's PTR is known without a lookup, but not while it changes.
+func TestTheNameOfWhatStandsInIsLookedUpWhileItChanges(t *testing.T) {
+	t.Parallel()
+	first, service := row(t, "0:first", "240.0.0.1", "m1"), row(t, "0:x_y", "", "m2")
+	service.Listings[0].Terms = &vip.Terms{Given: []netip.Addr{first.V4}}
+	x, _ := indexOf(t, first, service)
+	v := x.View([]string{"m2"})
+	defer v.Close()
+	wantPTR(t, v, "240.0.0.1", "x.y.mesh.")
+	x.between = func() {
+		if name := v.PTR(first.V4, []string{"mesh."}); name != "" {
+			if r, result := v.Forward(name, "mesh."); result != Found || !r.Has(first.V4) {
+				t.Errorf("the PTR %s leads to %v", name, r)
+			}
+		}
+	}
+	x.Apply(adds(row(t, "0:x.y", "240.0.0.2", "m2")))
+	wantPTR(t, v, "240.0.0.1", "x_y.mesh.")
 }
 
 func TestWhatStandsInIsFoundWithoutAllocation(t *testing.T) {

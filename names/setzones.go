@@ -83,11 +83,11 @@ func (d *draft) respell() []lateClaim {
 func (x *Index) displace(was, is map[overlap]sides) {
 	for _, v := range x.views {
 		for o, after := range is {
-			v.displace(o, after)
+			v.displace(o, was[o], after)
 		}
-		for o := range was {
+		for o, before := range was {
 			if _, ok := is[o]; !ok {
-				v.displace(o, sides{})
+				v.displace(o, before, sides{})
 			}
 		}
 	}

@@ -28,9 +28,8 @@ type View struct {
 	relative, absolute *tally[string] // shown names below a name
 	blocks             blocks         // shown addresses below a prefix
 	// displaced counts what relative counts too much in a zone: names that an
-	// absolute name takes there, of an entry that is not shown or of the apex.
+	// absolute name takes there. What is shown of those, absolute counts.
 	displaced *tally[overlap]
-	taken     map[overlap]struct{} // these names; the writer's
 }
 
 // View returns the view of a set of meshes; nil or empty is all of them. Equal
@@ -51,7 +50,7 @@ func (x *Index) View(meshes []string) *View {
 	}
 	v.refs = 1
 	v.relative, v.absolute = newTally[string](), newTally[string]()
-	v.blocks, v.displaced, v.taken = newBlocks(), newTally[overlap](), make(map[overlap]struct{})
+	v.blocks, v.displaced = newBlocks(), newTally[overlap]()
 	var buf [2]string
 	add := func(r *Record) {
 		for _, name := range r.names(buf[:0]) {
@@ -75,7 +74,7 @@ func (x *Index) View(meshes []string) *View {
 		v.standIn()
 	}
 	for o, s := range x.clashes(x.zones.Load()) {
-		v.displace(o, s)
+		v.displace(o, sides{}, s)
 	}
 	x.views[v.id] = v
 	return v
@@ -143,26 +142,18 @@ func (v *View) addName(name string, n int32) {
 	above(name, func(ancestor string) { t.add(ancestor, n) })
 }
 
-// displace counts a relative name of which nothing shows in a zone.
-func (v *View) displace(o overlap, is sides) {
-	_, before := v.taken[o]
-	after := is.clash() && v.showsRecord(is.relative) && !v.showsAbsolute(o.name, is.absolute)
+// displace counts a relative name that is not answered in a zone.
+func (v *View) displace(o overlap, was, is sides) {
+	before, after := v.displaces(was), v.displaces(is)
 	if before == after {
 		return
 	}
 	n := int32(1)
-	if after {
-		v.taken[o] = struct{}{}
-	} else {
-		delete(v.taken, o)
+	if before {
 		n = -1
 	}
 	rel, _ := relative(o.name, o.zone)
 	above(rel, func(ancestor string) { v.displaced.add(overlap{ancestor, o.zone}, n) })
 }
 
-// showsAbsolute reports whether the view shows anybody at an absolute name, whose
-// owner is given.
-func (v *View) showsAbsolute(name string, owner *Record) bool {
-	return v.showsRecord(owner) || v.meshes != nil && v.hosts.at(name) != nil
-}
+func (v *View) displaces(s sides) bool { return s.clash() && v.showsRecord(s.relative) }

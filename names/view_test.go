@@ -73,6 +73,16 @@ func TestTheRuleOfOwnersComesBeforeTheFilter(t *testing.T) {
 	}
 }
 
+// A name that is another's in the zone, and hidden anyway, takes nothing from the
+// others below its ancestors.
+func TestAHiddenNameThatIsTakenIsNotCountedOut(t *testing.T) {
+	t.Parallel()
+	x, _ := indexOf(t, row(t, "0:c.b", "240.0.0.1", "m1"), row(t, "0:a.b", "240.0.0.2", "m2"), row(t, "2:a.b.mesh", "240.0.0.3", "m2"))
+	v := x.View([]string{"m1"})
+	defer v.Close()
+	wantForward(t, v, "b.mesh.", "mesh.", "empty")
+}
+
 func TestEqualSetsShareAViewUntilTheLastIsClosed(t *testing.T) {
 	t.Parallel()
 	x := NewIndex()
