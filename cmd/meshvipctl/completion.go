@@ -54,16 +54,16 @@ func (s *session) completeEntries(cmd *cobra.Command, args []string, word string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return s.complete(cmd, word, func(ctx context.Context, c *connection) []string {
-		t, err := s.readTable(ctx, c, "", completionRows)
-		if err != nil {
-			return nil
-		}
 		var words []string
-		for _, r := range t.Rows {
-			words = append(words, r.Entry)
-			words = append(words, r.Names...)
-			words = append(words, addresses(slices.Concat(r.Addresses, r.Given))...)
-		}
+		r := tableReader{c: c, limit: completionRows}
+		r.each(ctx, s, func(rows []admin.Row) error {
+			for _, row := range rows {
+				words = append(words, row.Entry)
+				words = append(words, row.Names...)
+				words = append(words, addresses(slices.Concat(row.Addresses, row.Given))...)
+			}
+			return nil
+		})
 		return words
 	})
 }

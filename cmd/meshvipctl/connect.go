@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+	"time"
 
 	"github.com/meshvip/coredns-meshvip/admin"
 	"github.com/meshvip/coredns-meshvip/allocator"
@@ -69,12 +70,18 @@ func (s *session) connect(ctx context.Context, a access) (*connection, error) {
 	return c, nil
 }
 
+// answerTime is how long a server may take to say that it is there. One that
+// writes a large change answers after it.
+const answerTime = 30 * time.Second
+
 // reach asks the server for its status, so that it is known to be there.
 func (s *session) reach(ctx context.Context, t target) (*connection, error) {
 	client, err := admin.Dial(t.admin)
 	if err != nil {
 		return nil, usage("%s: %w", t.by, err)
 	}
+	ctx, stop := context.WithTimeout(ctx, answerTime)
+	defer stop()
 	status, err := client.Status(ctx)
 	if err != nil {
 		client.Close()

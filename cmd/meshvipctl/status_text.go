@@ -12,7 +12,7 @@ func statusText(p *page, s admin.Status, now time.Time) {
 	if s.Offline {
 		p.title("The store as it lies: no server has it open")
 	} else {
-		p.title("meshvip %s, up since %s", s.Version, when(s.Started, now))
+		p.title("Server %s, up since %s", s.Version, when(s.Started, now))
 	}
 	p.field("store", "%s", s.Store)
 	p.field("store id", "%s", s.StoreID)
@@ -23,7 +23,7 @@ func statusText(p *page, s admin.Status, now time.Time) {
 	case !s.Synced:
 		p.warn("table", "loaded; the sources were never read completely, so that nothing is released and an unknown name is no NXDOMAIN")
 	default:
-		p.field("table", "loaded, and in step with its sources")
+		p.field("table", "loaded, and its sources were read completely")
 	}
 	p.field("entries", "%d in %s", s.Counts.Entries, count(s.Counts.Meshes, "mesh"))
 	if len(s.Zones) > 0 {

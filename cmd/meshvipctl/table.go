@@ -35,23 +35,18 @@ In a pipe everything is written. Programs read -o json.`,
 			if err != nil {
 				return err
 			}
-			limit := 0
+			r := tableReader{c: c, mesh: mesh}
 			if s.outTerm && s.format == formatText && !all {
-				limit = shownRows
-			}
-			t, err := s.readTable(cmd.Context(), c, mesh, limit)
-			if err != nil {
-				return err
+				r.limit = shownRows
 			}
 			c.blind(s)
-			if len(t.Rows) == 0 {
-				s.note("the table has no entry")
-				return s.print(t, func(*page) {})
-			}
-			if err := s.print(t, func(p *page) { tableText(p, t.Rows) }); err != nil {
+			if err := s.showTable(cmd.Context(), &r); err != nil {
 				return err
 			}
-			if n := t.Total - len(t.Rows); n > 0 && limit > 0 {
+			if r.read == 0 {
+				s.note("the table has no entry")
+			}
+			if n := r.last.Total - r.read; n > 0 && r.limit > 0 {
 				s.note("%d more: --all shows them", n)
 			}
 			return nil
@@ -63,29 +58,31 @@ In a pipe everything is written. Programs read -o json.`,
 	return cmd
 }
 
-// readTable reads the rows that a mesh lists, or all, up to a limit if there is
-// one, as one page.
-func (s *session) readTable(ctx context.Context, c *connection, mesh string, limit int) (admin.TablePage, error) {
-	whole := admin.TablePage{Rows: []admin.Row{}}
-	var bar *progress
-	for q := (admin.TableQuery{Mesh: mesh}); ; {
-		if left := limit - len(whole.Rows); limit > 0 {
-			q.Limit = left
-		}
-		page, err := c.Table(ctx, q)
+// showTable shows the rows that r reads, in the chosen format. A table may be
+// large: of its rows only what is shown is kept, or nothing.
+func (s *session) showTable(ctx context.Context, r *tableReader) error {
+	switch s.format {
+	case formatJSON:
+		return s.streamTable(ctx, r)
+	case formatYAML:
+		rows := []admin.Row{}
+		err := r.each(ctx, s, func(page []admin.Row) error { rows = append(rows, page...); return nil })
 		if err != nil {
-			return admin.TablePage{}, err
+			return err
 		}
-		if bar == nil {
-			bar = s.progress("reading the table", page.Total)
-			defer bar.end()
-		}
-		rows := append(whole.Rows, page.Rows...)
-		whole = page
+		whole := r.last
 		whole.Rows = rows
-		bar.at(len(rows))
-		if q.After = page.Next; q.After == "" || limit > 0 && len(rows) >= limit {
-			return whole, nil
-		}
+		return s.print(whole, nil)
 	}
+	g := newTableGrid()
+	err := r.each(ctx, s, func(page []admin.Row) error {
+		for _, row := range page {
+			g.addRow(row)
+		}
+		return nil
+	})
+	if err != nil || len(g.rows) == 0 {
+		return err
+	}
+	return s.print(nil, func(p *page) { p.grid(&g.grid) })
 }

@@ -7,19 +7,22 @@ import (
 	"github.com/meshvip/coredns-meshvip/admin"
 )
 
-// tableText writes rows, one a line.
-func tableText(p *page, rows []admin.Row) {
-	g := &grid{columns: []column{
+// tableGrid is a table of entries, one a line.
+type tableGrid struct{ grid }
+
+func newTableGrid() *tableGrid {
+	return &tableGrid{grid{columns: []column{
 		{head: "ENTRY", cut: true}, {head: "ADDRESS"}, {head: "HOW"}, {head: "NAMES", cut: true}, {head: "MESHES", cut: true},
-	}}
-	for _, r := range rows {
-		meshes := make([]string, len(r.Listings))
-		for i, l := range r.Listings {
-			meshes[i] = l.Mesh
-		}
-		g.add(r.Entry, listed(addresses(slices.Concat(r.Addresses, r.Given))), had(r), listed(r.Names), listed(meshes))
+	}}}
+}
+
+// addRow adds an entry.
+func (g *tableGrid) addRow(r admin.Row) {
+	meshes := make([]string, len(r.Listings))
+	for i, l := range r.Listings {
+		meshes[i] = l.Mesh
 	}
-	p.grid(g)
+	g.add(r.Entry, listed(addresses(slices.Concat(r.Addresses, r.Given))), had(r), listed(r.Names), listed(meshes))
 }
 
 // had says in one word how an entry has its addresses, or that it lacks one.

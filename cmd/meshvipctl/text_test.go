@@ -24,11 +24,11 @@ func TestAStatusSaysWhatWantsAttention(t *testing.T) {
 		Counts: admin.Counts{Entries: 12, Meshes: 2, Waiting: 1, Refused: 2, Held: 3, Moves: 1, Damaged: 1, Repaired: 4},
 	}
 	same(t, shown(func(p *page) { statusText(p, s, noon) }), `
-meshvip v1.2.3, up since 2026-10-31 12:00:00 UTC (2d0h ago)
+Server v1.2.3, up since 2026-10-31 12:00:00 UTC (2d0h ago)
   store       bolt /data/meshvip.db
   store id    ABC
   serial      7, revision 8, generation 1
-  table       loaded, and in step with its sources
+  table       loaded, and its sources were read completely
   entries     12 in 2 meshes
   zones       mesh., corp.
   cooldown    1d0h
@@ -177,7 +177,11 @@ func TestTheTableSaysHowAddressesAreHad(t *testing.T) {
 		{Entry: "3:default/a", Given: []netip.Addr{ip("241.0.0.1")}},
 		{Entry: "3:default/b", Follows: true},
 	}
-	same(t, shown(func(p *page) { tableText(p, rows) }), `
+	g := newTableGrid()
+	for _, r := range rows {
+		g.addRow(r)
+	}
+	same(t, shown(func(p *page) { p.grid(&g.grid) }), `
 ENTRY        ADDRESS            HOW      NAMES                  MESHES
 0:backend    240.0.0.1,fd00::1  auto     backend.mesh.,b.mesh.  default,prod
 0:late       -                  waiting  -                      default
