@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -45,7 +46,7 @@ func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	// Who asks no more reads no more.
 	unwatch := context.AfterFunc(req.Context(), func() { r.CloseWithError(req.Context().Err()) })
 	return &http.Response{
-		Status: http.StatusText(answer.status), StatusCode: answer.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Status: fmt.Sprint(answer.status, " ", http.StatusText(answer.status)), StatusCode: answer.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: answer.sent, Body: &pipedBody{PipeReader: r, end: func() { cancel(); unwatch() }}, ContentLength: -1, Request: req,
 	}, nil
 }
