@@ -38,7 +38,7 @@ func TestWhoFollowsKumaGetsNoAddressFromAPool(t *testing.T) {
 	k.Put("meshservices", ms("s", "241.0.0.1", "fd00::1"), ms("u"))
 	newRig(t, k, Options{Follow: true}).pass().
 		want("0:api! 0:bin! 0:web! 1:httpbin.org! 3:default/s<241.0.0.1<fd00::1! 3:default/u! m/0:db! m/0:far! m/0:web!").
-		problems(`in mesh "default", 0:api, and 4 more, has no address from Kuma, and gets none from a pool: Kuma keeps the addresses...give these too`,
+		problems(`in mesh "default", 0:api, and 4 more, has no address from Kuma, and gets none from a pool: Kuma keeps the addresses...follow TABLES`,
 			`in mesh "m", 0:db, and 2 more, has no address`)
 }
 

@@ -154,9 +154,9 @@ func (m *mirror) doubts() []watcher.Problem {
 		return ps
 	}
 	if m.plane.allocates {
-		whole("two give addresses: this control plane gives its own (dnsServer.CIDR %s), and proxies with transparent proxying listen on those. Follow it, or turn its addresses off (KUMA_DNS_SERVER_SERVICE_VIP_ENABLED=false)", m.plane.cidr)
+		whole("two give addresses: this control plane gives its own (dnsServer.CIDR %s), and proxies with transparent proxying listen on those. Follow it (property follow of the source), or turn its addresses off (KUMA_DNS_SERVER_SERVICE_VIP_ENABLED=false)", m.plane.cidr)
 	} else if m.given > 0 {
-		whole("two give addresses: %d of its MeshServices and the like have theirs from Kuma, and one that has none yet gets one of ours until it does. Follow it, so that only Kuma gives them", m.given)
+		whole("two give addresses: %d of its MeshServices and the like have theirs from Kuma, and one that has none yet gets one of ours until it does. Follow it (property follow of the source), so that only Kuma gives them", m.given)
 	}
 	return ps
 }
@@ -233,7 +233,7 @@ func (m *mirror) unaddressed() []watcher.Problem {
 // known.
 func (m *mirror) tablesRemedy() string {
 	if m.tables == nil {
-		return "Kuma keeps the addresses of services, hosts and fqdns in its tables, which its API does not serve: give these too"
+		return "Kuma keeps the addresses of services, hosts and fqdns in its tables, which its API does not serve: write where they are (follow TABLES)"
 	}
 	return "Kuma's table of the mesh does not have it: give a newer one, or check that Kuma gives addresses (dnsServer.serviceVipEnabled)"
 }
