@@ -154,7 +154,7 @@ func (m *mirror) doubts() []watcher.Problem {
 		return ps
 	}
 	if m.plane.allocates {
-		whole("two give addresses: this control plane gives its own (dnsServer.CIDR %s), and proxies with transparent proxying listen on those. Follow it (property follow of the source), or turn its addresses off (KUMA_DNS_SERVER_SERVICE_VIP_ENABLED=false)", m.plane.cidr)
+		whole("two give addresses: this control plane gives its own (dnsServer.CIDR %s), and proxies with transparent proxying listen on those. Follow it, or turn its addresses off (property follow of the source, or KUMA_DNS_SERVER_SERVICE_VIP_ENABLED=false)", m.plane.cidr)
 	} else if m.given > 0 {
 		whole("two give addresses: %d of its MeshServices and the like have theirs from Kuma, and one that has none yet gets one of ours until it does. Follow it (property follow of the source), so that only Kuma gives them", m.given)
 	}
