@@ -129,7 +129,9 @@ func TestOnlyWhatBothSourcesDroppedIsReleased(t *testing.T) {
 	before := s.resolveAll("both.mesh", "api.mesh", "leaving.mesh", "file.mesh", "moving.mesh")
 
 	// The API goes away, and the files change meanwhile.
-	cp.Set(func(s *fakekuma.Settings) { s.Faults = []*fakekuma.Fault{{Path: "*", Status: http.StatusBadGateway, HTML: true}} })
+	cp.Set(func(s *fakekuma.Settings) {
+		s.Faults = []*fakekuma.Fault{{Path: "*", Status: http.StatusBadGateway, HTML: true}}
+	})
 	s.logged(url)
 	write(t, p.resources, "a.yaml", dataplane("default", "one", "file", "new"))
 	s.resolves("new.mesh")
@@ -196,7 +198,9 @@ func TestWhereKumaIsFollowedItsAddressesAreServed(t *testing.T) {
 	}
 	s.kill()
 	// Known addresses survive a restart without tables and control plane.
-	cp.Set(func(s *fakekuma.Settings) { s.Faults = []*fakekuma.Fault{{Path: "*", Status: http.StatusInternalServerError}} })
+	cp.Set(func(s *fakekuma.Settings) {
+		s.Faults = []*fakekuma.Fault{{Path: "*", Status: http.StatusInternalServerError}}
+	})
 	if err := os.RemoveAll(filepath.Join(p.dir, "tables")); err != nil {
 		t.Fatal(err)
 	}
