@@ -101,6 +101,7 @@ func storeCmd(ts *testscript.TestScript, neg bool, args []string) {
 
 // serveCmd is "serve PATH SPEC [ADDRESS]": a server whose table is in a store, with
 // an admin interface at the socket beside it or at an address; "none" is none.
+// $ADDRESS is where it listens.
 func serveCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: serve PATH SPEC [ADDRESS]")
@@ -115,11 +116,13 @@ func serveCmd(ts *testscript.TestScript, neg bool, args []string) {
 		address = args[2]
 	}
 	if address != "none" {
-		ts.Check(l.serve(address, path))
+		at, err := l.serve(address, path)
+		ts.Check(err)
+		ts.Setenv("ADDRESS", at)
 	}
 }
 
-func (l *live) serve(address, path string) error {
+func (l *live) serve(address, path string) (at string, err error) {
 	network := "tcp"
 	socket, unix := strings.CutPrefix(address, "unix:")
 	if unix {
@@ -127,13 +130,13 @@ func (l *live) serve(address, path string) error {
 	}
 	listener, err := net.Listen(network, address)
 	if err != nil {
-		return err
+		return "", err
 	}
 	l.http = &http.Server{Handler: admin.Handler(&admin.Table{
 		Alloc: l.alloc, Index: l.index, Zones: []string{"mesh."}, Changes: l.changes, Started: specTime, Version: "v1.2.3", Store: "bolt " + path,
 	})}
 	go l.http.Serve(listener)
-	return nil
+	return listener.Addr().String(), nil
 }
 
 // feedCmd is "feed PATH SPEC": more lines for the table of a server.
