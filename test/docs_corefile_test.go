@@ -129,6 +129,10 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 			root = d.place(d.dir, args[0])
 			line = "root " + root
 		case "source":
+			if args[0] == "kuma" {
+				line = "source kuma " + exampleControlPlane(t) + strings.TrimPrefix(line, "source kuma "+args[1])
+				break
+			}
 			dir := d.place(root, args[1])
 			line = "source file " + dir
 			if _, err := os.Stat(dir); err != nil {
@@ -150,6 +154,16 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 				if a != "{" {
 					d.pools = append(d.pools, netip.MustParsePrefix(a))
 				}
+			}
+		case "ca", "cert", "key": // the control plane here speaks plain http
+			continue
+		case "token_file":
+			line = "token_file " + d.place(root, args[0])
+			write(t, filepath.Dir(d.place(root, args[0])), filepath.Base(args[0]), "token\n")
+		case "follow":
+			if len(args) == 1 {
+				line = "follow " + d.place(root, args[0])
+				d.tables(t, d.place(root, args[0]))
 			}
 		case "meshes":
 			own.meshes = args
