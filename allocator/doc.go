@@ -47,6 +47,7 @@
 //	split.go      large deltas as several transactions
 //	commit.go     durable, then in the table, then told; and commits in doubt
 //	imports.go    tables of elsewhere, and what becomes of each of their addresses
+//	backup.go     a whole state as a file, and back
 //	adopt.go      rows of another table taken over into an empty one
 //	check.go      the invariants, as code
 //	mend.go       (state) → sound state: a pure function
