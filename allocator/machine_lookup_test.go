@@ -1,6 +1,7 @@
 package allocator_test
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -26,6 +27,9 @@ func (m *machine) lookupsAreTheOracles(t *rapid.T) {
 	m.entriesAreTheOracles(t)
 	m.pagesAreTheTable(t)
 	m.poolsAreTheOracles(t)
+	if s, err := m.a.State(context.Background()); err != nil || describeState(s) != describeState(m.all) {
+		t.Fatalf("the state is %v\n%s\nand that of the store\n%s", err, describeState(s), describeState(m.all))
+	}
 }
 
 // addressIs says what an address is, by the plainest means.

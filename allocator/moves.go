@@ -157,7 +157,8 @@ func (a *Allocator) tellMoves(m Moves) {
 		log.Info("no move waits for its confirmation any more", "plan", a.moves.Name)
 	case m.Name != a.moves.Name:
 		log.Warn("entries are not where the configuration would have them; nothing is moved until the plan is confirmed:"+
-			" put the line \"confirm "+m.Name+"\" into the meshvip of the Corefile, and reload",
+			" put the line \"confirm "+m.Name+"\" into the meshvip of the Corefile, and reload,"+
+			" or run \"meshvipctl plan --apply "+m.Name+"\"",
 			"plan", m.Name, "moves", len(m.List))
 		for _, move := range m.List[:min(len(m.List), toldMoves)] {
 			log.Warn("would move", "plan", m.Name, "entry", move.Key.String(), "from", move.From, "to", move.To, "why", move.Why)

@@ -30,6 +30,9 @@ func (a *Allocator) ReleaseHeld(ctx context.Context, names ...string) (Report, e
 	if err != nil {
 		return Report{}, err
 	}
+	for _, mesh := range sortedNames(meshes) {
+		a.cfg.Logger.Warn("held releases are let go, as somebody has asked", "mesh", mesh, "entries", len(a.held[mesh].keys))
+	}
 	p := a.newPlan(0)
 	p.letGo(meshes)
 	a.expect(p)

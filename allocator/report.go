@@ -48,7 +48,7 @@ func (a *Allocator) logHolds(p *plan) {
 	for _, mesh := range sortedNames(p.held) {
 		if p.reasons[mesh] != a.reasons[mesh] {
 			a.cfg.Logger.Warn("releases are held: the entries keep their addresses until the source lists them again"+
-				" or max_release in the Corefile allows as many",
+				" or max_release in the Corefile allows as many, or \"meshvipctl release\" lets them go",
 				"mesh", mesh, "entries", len(p.held[mesh].keys), "reason", p.reasons[mesh])
 		}
 	}
