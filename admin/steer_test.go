@@ -130,6 +130,26 @@ func TestVerifyReadsTheStoreBack(t *testing.T) {
 	}
 }
 
+func TestABackupHasTheWholeTable(t *testing.T) {
+	t.Parallel()
+	r := explained(t)
+	b, err := r.Backup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s, err := allocator.ReadBackup(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Rows) != len(r.alloc.Rows()) || s.Meta.Revision != 2 || s.Meta.ID != r.alloc.Stats().Meta.ID {
+		t.Errorf("the backup has %d rows, %+v", len(s.Rows), s.Meta)
+	}
+	if err := allocator.Check(s); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWhatNobodyKnowsIsSaidToBeUnknown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
