@@ -31,6 +31,10 @@ var commands = []func(s *session) *cobra.Command{
 	planCommand,
 	releaseCommand,
 	checkCommand,
+	exportCommand,
+	diffCommand,
+	backupCommand,
+	verifyCommand,
 	versionCommand,
 }
 
