@@ -135,6 +135,40 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
+// BenchmarkApplyAmongMeshes adds and takes away one mesh's claim to a hostname and
+// to an address that all meshes have: two changes an iteration. The view shows
+// that mesh, or another.
+func BenchmarkApplyAmongMeshes(b *testing.B) {
+	backend := func(mesh string) *vip.Row {
+		terms := &vip.Terms{Hostnames: []string{"backend.svc.mesh"}, Given: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}
+		return &vip.Row{
+			Entry:    vip.Entry{Kind: vip.MeshService, Mesh: mesh, Name: "backend"},
+			Listings: []vip.Listing{{Mesh: mesh, Name: "backend", Terms: terms}},
+		}
+	}
+	for _, shown := range []string{"shown", "hidden"} {
+		for _, size := range sizes[:2] {
+			b.Run(shown+"/"+size.name, func(b *testing.B) {
+				x := NewIndex()
+				x.SetZones([]string{"mesh."})
+				rows := make([]*vip.Row, size.n)
+				for i := range rows {
+					rows[i] = backend(fmt.Sprintf("m%d", i))
+				}
+				x.Fill(rows)
+				v := x.View([]string{map[string]string{"shown": "z", "hidden": "m1"}[shown]})
+				defer v.Close()
+				r := backend("z")
+				b.ReportAllocs()
+				for b.Loop() {
+					x.Apply([]Change{{New: r}})
+					x.Apply([]Change{{Old: r}})
+				}
+			})
+		}
+	}
+}
+
 // BenchmarkFill reports what a record costs to load and to hold, beyond its
 // row.
 func BenchmarkFill(b *testing.B) {

@@ -93,14 +93,23 @@ func (v *View) absoluteOwner(name string) (r *Record, taken bool) {
 // Reverse returns the record that has addr, nil if the view shows none: of
 // several that share it, the first that the view shows.
 func (v *View) Reverse(addr netip.Addr) *Record {
+	r := v.x.addrs.at(addr)
+	switch {
+	case r != nil && v.shows(r.Row):
+		return r
+	case v.meshes == nil:
+		return nil
+	}
+	return v.reverseLocally(addr)
+}
+
+// reverseLocally is Reverse where the first look at the index found nothing that
+// is shown.
+func (v *View) reverseLocally(addr netip.Addr) *Record {
 	for {
 		turn := v.turn.Load()
-		r := v.x.addrs.at(addr)
-		switch {
-		case r != nil && v.shows(r.Row):
+		if r := v.x.addrs.at(addr); r != nil && v.shows(r.Row) {
 			return r
-		case v.meshes == nil:
-			return nil
 		}
 		if r := v.guests.at(addr); r != nil {
 			return r
