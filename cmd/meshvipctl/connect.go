@@ -25,8 +25,8 @@ type connection struct {
 // where that makes a difference to what is shown.
 func (c *connection) blind(s *session) {
 	if c.status.Offline && c.configured == nil {
-		s.note("without its Corefile only the store's own ranges are known: not its excludes, reserves, statics," +
-			" zones and cooldown; give --corefile PATH to know them")
+		s.note("without its Corefile only the store's own ranges are known: excludes, reserves, statics and zones are" +
+			" missing here, and the cooldown counts as 24h; give --corefile PATH to know them")
 	}
 }
 

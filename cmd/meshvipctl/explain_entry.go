@@ -68,9 +68,9 @@ func entryNames(p *page, names []admin.EntryName, unknown bool) {
 		case n.Has:
 			p.field(label, "%s", joined(", ", n.Name, n.How))
 		case n.Owner != "":
-			p.warn(label, "%s", joined(": ", fmt.Sprintf("%s, which %s has", n.Name, n.Owner), n.Reason))
+			p.warn(label, "%s", joined(": ", fmt.Sprintf("%s, which %s has", n.Name, n.Owner), joined("; ", n.Reason, local(n.Local))))
 		default:
-			p.warn(label, "%s", joined(": ", n.Name+", which is not answered for it", n.Reason))
+			p.warn(label, "%s", joined(": ", n.Name+", which is not answered for it", joined("; ", n.Reason, local(n.Local))))
 		}
 	}
 	if len(names) == 0 && !unknown {

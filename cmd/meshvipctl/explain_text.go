@@ -39,15 +39,32 @@ func nameText(p *page, n admin.NameState) {
 	case i < 0:
 		p.title("%s: claimed, and not answered", n.Name)
 	default:
-		p.title("%s is %s", n.Name, n.Claims[i].Entry)
+		p.title("%s is %s", n.Name, claimant(n.Claims[i].Entry))
 	}
 	for _, c := range n.Claims {
+		words := joined(": ", claimant(c.Entry), joined("; ", c.How, c.Reason, local(c.Local)))
 		if c.Has {
-			p.field("has it", "%s", joined(": ", c.Entry, c.How))
+			p.field("has it", "%s", words)
 		} else {
-			p.warn("has it not", "%s", joined(": ", c.Entry, joined("; ", c.How, c.Reason)))
+			p.warn("has it not", "%s", words)
 		}
 	}
+}
+
+// claimant names who claims a name.
+func claimant(entry string) string {
+	if entry == "" {
+		return "the zone's name server"
+	}
+	return entry
+}
+
+// local says where a name is answered for an entry that does not have it.
+func local(is bool) string {
+	if is {
+		return "has it all the same in server blocks that show its mesh, and none before it"
+	}
+	return ""
 }
 
 // addressText writes what is known of an address.
@@ -69,7 +86,7 @@ func addressText(p *page, a admin.AddressState, now time.Time) {
 		p.field("last owner", "%s", joined(" in mesh ", a.Owner, a.LastMesh))
 		since(p, "given up", a.Since, now)
 	}
-	if a.State == admin.Cooling {
+	if a.State == admin.Cooling || a.State == admin.Quarantined {
 		cooling(p, a, now)
 	}
 	if a.GivenTo > 0 {
@@ -87,6 +104,8 @@ func stateWords(a admin.AddressState) string {
 		return a.Owner + " has it"
 	case admin.Cooling:
 		return "cooling down, nobody else gets it yet"
+	case admin.Quarantined:
+		return "in quarantine since the table was restored: nobody knows who had it, and nobody gets it yet"
 	case admin.Past:
 		return "free; its last owner gets it back if nobody else has it by then"
 	case admin.Aside:
@@ -126,9 +145,9 @@ func poolWords(a admin.AddressState) string {
 func cooling(p *page, a admin.AddressState, now time.Time) {
 	switch {
 	case !a.Until.IsZero():
-		p.field("cools until", "%s, if the server keeps running", when(a.Until, now))
+		p.field("kept until", "%s, if the server keeps running", when(a.Until, now))
 	case a.CooldownSeconds > 0:
-		p.field("cools for", "%s more of the server's running time", span(seconds(a.CooldownSeconds)))
+		p.field("kept for", "%s more of the server's running time", span(seconds(a.CooldownSeconds)))
 	}
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"net/netip"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -123,7 +125,8 @@ func TestEveryStateOfAnAddressIsExplainedInWords(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]string{
 		admin.Live:          "240.0.0.7: 0:backend has it\n  since       2026-11-02 11:59:00 UTC (1m0s ago)\n",
-		admin.Cooling:       "240.0.0.7: cooling down, nobody else gets it yet\n  last owner  0:backend in mesh default\n  given up    2026-11-02 11:59:00 UTC (1m0s ago)\n  cools for   1h0m more of the server's running time\n",
+		admin.Cooling:       "240.0.0.7: cooling down, nobody else gets it yet\n  last owner  0:backend in mesh default\n  given up    2026-11-02 11:59:00 UTC (1m0s ago)\n  kept for    1h0m more of the server's running time\n",
+		admin.Quarantined:   "240.0.0.7: in quarantine since the table was restored: nobody knows who had it, and nobody gets it yet\n  kept for    1h0m more of the server's running time\n",
 		admin.Past:          "240.0.0.7: free; its last owner gets it back if nobody else has it by then\n  last owner  0:backend in mesh default\n  given up    2026-11-02 11:59:00 UTC (1m0s ago)\n",
 		admin.Aside:         "240.0.0.7: its entry's record cannot be read, and it stays reserved\n",
 		admin.Unreadable:    "240.0.0.7: it cannot be read who has it, and it stays reserved\n",
@@ -158,22 +161,68 @@ func TestAnAddressIsExplainedWithItsPool(t *testing.T) {
   range       240.0.0.1-240.0.0.9
   static of   0:web, by the Corefile
   last owner  0:backend
-  cools until 2026-11-02 13:00:00 UTC (in 1h0m), if the server keeps running
+  kept until  2026-11-02 13:00:00 UTC (in 1h0m), if the server keeps running
   given to    2 entries by Kuma
   PTR         x.mesh.
 `)
 }
 
-func TestANameThatNobodyClaimsIsToldAsSuch(t *testing.T) {
+func TestANameIsToldWithAllWhoClaimIt(t *testing.T) {
 	t.Parallel()
 	e := admin.Explanation{Names: []admin.NameState{
 		{Name: "nope.mesh."},
-		{Name: "ns.dns.mesh.", Claims: []admin.NameClaim{{Entry: "2:ns.dns.mesh", How: "an fqdn", Reason: "the zone's name server has it"}}},
+		{Name: "web.mesh.", Claims: []admin.NameClaim{
+			{Entry: "3:a/web", Has: true, How: "a hostname"},
+			{Entry: "3:b/web", How: "a hostname", Reason: "the smaller key comes first", Local: true},
+		}},
+		{Name: "ns.dns.mesh.", Claims: []admin.NameClaim{{Has: true}, {Entry: "2:ns.dns.mesh", How: "an fqdn", Reason: "the apex comes first"}}},
 	}}
 	same(t, explained(e), `
 nope.mesh.: nobody claims it
 
-ns.dns.mesh.: claimed, and not answered
-  has it not  2:ns.dns.mesh: an fqdn; the zone's name server has it
+web.mesh. is 3:a/web
+  has it      3:a/web: a hostname
+  has it not  3:b/web: a hostname; the smaller key comes first; has it all the same in server blocks that show its mesh, and none before it
+
+ns.dns.mesh. is the zone's name server
+  has it      the zone's name server
+  has it not  2:ns.dns.mesh: an fqdn; the apex comes first
 `)
+}
+
+// constants returns the values of the constants of package admin that stand in
+// one file between two comments or such.
+func constants(t *testing.T, file, from, to string) []string {
+	t.Helper()
+	b, err := os.ReadFile("../../admin/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, ok := strings.Cut(string(b), from)
+	block, _, end := strings.Cut(block, to)
+	if !ok || !end {
+		t.Fatalf("%s does not have %q and then %q any more", file, from, to)
+	}
+	var values []string
+	for _, m := range regexp.MustCompile(`(?m)^\t\w+ += "(.+?)"`).FindAllStringSubmatch(block, -1) {
+		values = append(values, m[1])
+	}
+	if len(values) < 5 {
+		t.Fatalf("%s has only %q", file, values)
+	}
+	return values
+}
+
+func TestWhatTheInterfaceKnowsHasWords(t *testing.T) {
+	t.Parallel()
+	for _, state := range constants(t, "api_explain.go", "// The states of an address.", "\n)") {
+		if stateWords(admin.AddressState{State: state}) == state {
+			t.Errorf("the state %q of an address has no words", state)
+		}
+	}
+	for _, what := range constants(t, "api_changes.go", "// What happened, in an [Event].", "\n)") {
+		if eventWords(admin.Event{What: what}) == what {
+			t.Errorf("the event %q has no words", what)
+		}
+	}
 }

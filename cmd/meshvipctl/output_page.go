@@ -109,6 +109,15 @@ func printable(text string) string {
 	return text
 }
 
+// printableLines is printable for each line of a text.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = printable(l)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // escape is printable, for a text that needs it.
 func escape(text string) string {
 	var b strings.Builder

@@ -45,6 +45,19 @@ func TestNothingThatATerminalObeysIsWritten(t *testing.T) {
 	}
 }
 
+func TestErrorsAreNothingThatATerminalObeys(t *testing.T) {
+	t.Parallel()
+	var errs bytes.Buffer
+	s := newSession(strings.NewReader(""), &bytes.Buffer{}, &errs, func(string) string { return "" })
+	if code := run(t.Context(), s, []string{"--store", "no\x1b[2J", "status"}); code != codeUnopened {
+		t.Errorf("exit code %d", code)
+	}
+	s.note("two %s\nlines", "\x9b")
+	if got := errs.String(); strings.Contains(got, "\x1b") || !strings.Contains(got, `no\x1b[2J`) || !strings.HasSuffix(got, "two \\x9b\nlines\n") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestATableIsCutOnATerminalOnly(t *testing.T) {
 	t.Parallel()
 	g := &grid{columns: []column{{head: "ENTRY", cut: true}, {head: "ADDRESS"}, {head: "N", right: true}}}

@@ -109,7 +109,7 @@ func run(ctx context.Context, s *session, args []string) int {
 	err = errors.Join(err, s.close())
 	code := exitCode(err, s.begun)
 	if err != nil && err.Error() != "" {
-		fmt.Fprintln(s.err, "meshvipctl: "+strings.TrimSpace(err.Error()))
+		fmt.Fprintln(s.err, "meshvipctl: "+printableLines(strings.TrimSpace(err.Error())))
 	}
 	if code == codeUsage {
 		fmt.Fprintf(s.err, "%q tells how.\n", cmd.CommandPath()+" --help")

@@ -63,7 +63,7 @@ func (s *session) bind(f *pflag.FlagSet) {
 
 // note tells the user something that is no part of the output.
 func (s *session) note(format string, args ...any) {
-	fmt.Fprintf(s.err, format+"\n", args...)
+	fmt.Fprintln(s.err, printableLines(fmt.Sprintf(format, args...)))
 }
 
 // keep closes c when the command has ended.

@@ -23,6 +23,7 @@ wants attention, with the command that shows more of it.`,
 			if err != nil {
 				return err
 			}
+			c.blind(s)
 			return s.print(c.status, func(p *page) { statusText(p, c.status, time.Now()) })
 		},
 	}
