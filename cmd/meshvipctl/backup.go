@@ -23,7 +23,7 @@ text ends in a checksum, so that one which was cut short is known as such. With
 "meshvipctl restore" makes a store of it.`,
 		Example: `  meshvipctl backup --out meshvip-backup.json
   meshvipctl backup | gzip > meshvip-backup.json.gz
-  meshvipctl --store /var/lib/meshvip/meshvip.db backup --out before-upgrade.json`,
+  meshvipctl backup --store /var/lib/meshvip/meshvip.db --out before.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return s.backup(c.Context(), out) },
 	}

@@ -23,9 +23,10 @@ another address, and which a mesh lists otherwise. Each of A and B is one of
   tables of Kuma's   a file or a directory, in whatever form "import" reads
   a server           its admin interface: unix:PATH, HOST:PORT or http://...
 
-A line begins with "-" where only A has something, with "+" where only B has, with
-"~" where both have, and not alike. Kuma's tables know neither entries of types 3
-to 5 nor a second address: these are left out where one of the two is such.
+A line begins with "-" where only A has something, with "+" where only B has,
+with "~" where both have, and not alike. Kuma's tables know neither entries of
+types 3 to 5 nor a second address: these are left out where one of the two is
+such.
 
 The exit code is 0 where the two are equal, 1 where they differ.`,
 		Example: `  meshvipctl diff tables/ meshvip.db

@@ -32,7 +32,7 @@ file. Without --out it writes to standard output: the ConfigMaps, or the table
 of the one mesh.
 
 Kuma's formats cannot carry everything: what is left out is told on standard
-error. --format backup is the backup that "meshvipctl backup" writes; it has all.`,
+error. --format backup is what "meshvipctl backup" writes; it has all.`,
 		Example: `  meshvipctl export --out tables
   meshvipctl export --format 4 --mesh default
   meshvipctl export --configmap | kubectl apply -f -`,

@@ -22,8 +22,8 @@ table must keep: one owner an address, one address an entry and family, nothing
 outside the pools, and the like. It changes nothing.
 
 It verifies the table that the flags name, or the FILEs: stores (through their
-server where one has them open) and backups. Each breach is a line; the exit code
-is 1 if there is any, also where a file is too damaged to be read.`,
+server where one has them open) and backups. Each breach is a line; the exit
+code is 1 if there is any, also where a file is too damaged to be read.`,
 		Example: `  meshvipctl verify
   meshvipctl verify /var/lib/meshvip/meshvip.db
   meshvipctl verify backup-*.json`,
