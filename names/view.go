@@ -91,6 +91,16 @@ func (v *View) Close() {
 	}
 }
 
+// Shows reports whether mesh is one of the view's meshes: what it says of an
+// entry is then shown.
+func (v *View) Shows(mesh string) bool {
+	if v.meshes == nil {
+		return true
+	}
+	_, ok := slices.BinarySearch(v.meshes, mesh)
+	return ok
+}
+
 // shows reports whether one of the view's meshes lists row.
 func (v *View) shows(row *vip.Row) bool {
 	if v.meshes == nil {

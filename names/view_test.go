@@ -2,6 +2,7 @@ package names
 
 import (
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -143,5 +144,30 @@ func TestAMappedAddressIsNotTheV4Address(t *testing.T) {
 	x.Apply([]Change{{New: &vip.Row{Entry: vip.Entry{Name: "a"}, V4: netip.MustParseAddr("240.0.0.1"), Listings: []vip.Listing{{Mesh: "m", Name: "a"}}}}})
 	if v.Reverse(netip.MustParseAddr("::ffff:240.0.0.1")) != nil || v.Below(netip.MustParsePrefix("::/0")) {
 		t.Error("a v4 address answers for its mapped form")
+	}
+}
+
+func TestAViewShowsWhatItsMeshesSay(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	for _, tc := range []struct {
+		meshes        []string
+		shown, hidden string
+	}{
+		{nil, "m1 m9", ""},
+		{[]string{"m2", "m1"}, "m1 m2", "m m3 M1 m10"},
+	} {
+		v := x.View(tc.meshes)
+		defer v.Close()
+		for _, mesh := range strings.Fields(tc.shown) {
+			if !v.Shows(mesh) {
+				t.Errorf("a view of %q hides %q", tc.meshes, mesh)
+			}
+		}
+		for _, mesh := range append(strings.Fields(tc.hidden), "") {
+			if tc.meshes != nil && v.Shows(mesh) {
+				t.Errorf("a view of %q shows %q", tc.meshes, mesh)
+			}
+		}
 	}
 }

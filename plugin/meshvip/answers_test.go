@@ -51,7 +51,10 @@ func TestHowItAnswers(t *testing.T) {
 			{"v6only.mesh.", dns.TypeA, noData("mesh. " + soaMesh)},
 			{"BaCkEnD.MeSh.", dns.TypeA, found("BaCkEnD.MeSh. 60 IN A 240.0.0.1")},
 			{"BaCkEnD.MeSh.", dns.TypeTXT, noData("MeSh. " + soaMesh)},
-			{"backend.mesh.", dns.TypeSRV, noData("mesh. " + soaMesh)},
+			{"backend.mesh.", dns.TypeSRV, answer{
+				Rcode: "NOERROR", Answer: []string{"backend.mesh. 60 IN SRV 0 100 80 backend.mesh."},
+				Extra: []string{"backend.mesh. 60 IN A 240.0.0.1", "backend.mesh. 60 IN AAAA fd00:6d76::1"},
+			}},
 			{"backend.mesh.", dns.TypeTXT, noData("mesh. " + soaMesh)},
 			{"backend.mesh.", dns.TypeMX, noData("mesh. " + soaMesh)},
 			{"backend.mesh.", dns.TypeHTTPS, noData("mesh. " + soaMesh)},

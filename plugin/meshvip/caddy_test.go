@@ -31,7 +31,10 @@ const patience = 30 * time.Second
 // Plugins that fail, each in its own way. CoreDNS sets plugins up, and starts
 // them, in the order of the directives.
 func init() {
-	dnsserver.Directives = []string{"root", "bind", "ready", "prometheus", "earlybadstop", "meshvip", "badsetup", "badstart", "badstop", "whoami"}
+	dnsserver.Directives = []string{
+		"root", "metadata", "bind", "ready", "prometheus", "earlybadstop", "log", "any", "chaos", "rewrite", "cache", "transfer",
+		"meshvip", "badsetup", "badstart", "badstop", "whoami", "view",
+	}
 	plugin.Register("badsetup", func(*caddy.Controller) error { return errors.New("badsetup fails") })
 	plugin.Register("badstart", func(c *caddy.Controller) error {
 		c.OnStartup(func() error { return errors.New("badstart fails") })

@@ -34,8 +34,10 @@ type node struct {
 	apex bool
 	// server: A and AAAA of the name server itself.
 	server bool
-	// owner is the record of the entry that owns the name, nil if none does.
+	// owner is the record of the entry that owns the name, nil if none does, and
+	// view is what shows it.
 	owner *names.Record
+	view  *names.View
 	// ptr is the name that an address has, or empty.
 	ptr string
 }
@@ -67,7 +69,7 @@ func (n *node) findForward(v *names.View, name, zone string) {
 	switch found {
 	case names.Found:
 		n.exists = true
-		n.owner = rec
+		n.owner, n.view = rec, v
 	case names.Empty:
 		n.exists = true
 	}
@@ -104,6 +106,8 @@ func (n *node) result(qtype uint16, ns []netip.Addr) result {
 		has = has || n.server && hasFamily(ns, false)
 	case dns.TypePTR:
 		has = n.ptr != ""
+	case dns.TypeSRV:
+		has = n.owner != nil && hasPort(n.owner.Row, n.view)
 	case dns.TypeSOA, dns.TypeNS:
 		has = n.apex
 	}

@@ -2,7 +2,9 @@ package meshvip
 
 import (
 	"net/netip"
+	"slices"
 
+	"github.com/meshvip/coredns-meshvip/names"
 	"github.com/miekg/dns"
 )
 
@@ -99,6 +101,12 @@ func (a *apex) reply(q *dns.Msg, z *zone, n *node, res result, serial uint32) *d
 		m.rr.Ptr = n.ptr
 		m.Answer = m.one(&m.rr, &m.rr.Hdr, qtype, a.ttl)
 		return &m.Msg
+	case qtype == dns.TypeSRV:
+		m := new(reply)
+		m.to(q)
+		m.Answer = a.services(m.question[0].Name, ports(n.owner.Row, n.view))
+		m.Extra = a.hosts(m.question[0].Name, n.owner)
+		return &m.Msg
 	case qtype == dns.TypeSOA:
 		m := &soaReply{rr: a.soa(z, serial)}
 		m.to(q)
@@ -124,16 +132,45 @@ func (a *apex) reply(q *dns.Msg, z *zone, n *node, res result, serial uint32) *d
 func (a *apex) several(q *dns.Msg, addrs []netip.Addr) *dns.Msg {
 	m := new(reply)
 	m.to(q)
-	m.Answer = make([]dns.RR, len(addrs))
-	for i, addr := range addrs {
-		hdr := dns.RR_Header{Name: m.question[0].Name, Rrtype: m.question[0].Qtype, Class: dns.ClassINET, Ttl: a.ttl}
+	m.Answer = a.appendHosts(make([]dns.RR, 0, len(addrs)), m.question[0].Name, addrs)
+	return &m.Msg
+}
+
+// hosts returns the A and AAAA records of all addresses that r has, under the
+// given name.
+func (a *apex) hosts(owner string, r *names.Record) []dns.RR {
+	return a.appendHosts(nil, owner, addressesOf(r))
+}
+
+// addressesOf returns all addresses that r has, v4 first, each family in the order
+// of answers.
+func addressesOf(r *names.Record) []netip.Addr {
+	all := slices.Clone(r.Several(true))
+	if addr, ok := r.A(); ok && all == nil {
+		all = []netip.Addr{netip.AddrFrom4(addr)}
+	}
+	if six := r.Several(false); six != nil {
+		return append(all, six...)
+	}
+	if addr, ok := r.AAAA(); ok {
+		all = append(all, netip.AddrFrom16(addr))
+	}
+	return all
+}
+
+// appendHosts appends the A or AAAA record of each address, under the given
+// name.
+func (a *apex) appendHosts(rrs []dns.RR, owner string, addrs []netip.Addr) []dns.RR {
+	for _, addr := range addrs {
+		hdr := dns.RR_Header{Name: owner, Rrtype: dns.TypeAAAA, Class: dns.ClassINET, Ttl: a.ttl}
 		if addr.Is4() {
-			m.Answer[i] = &dns.A{Hdr: hdr, A: addr.AsSlice()}
+			hdr.Rrtype = dns.TypeA
+			rrs = append(rrs, &dns.A{Hdr: hdr, A: addr.AsSlice()})
 		} else {
-			m.Answer[i] = &dns.AAAA{Hdr: hdr, AAAA: addr.AsSlice()}
+			rrs = append(rrs, &dns.AAAA{Hdr: hdr, AAAA: addr.AsSlice()})
 		}
 	}
-	return &m.Msg
+	return rrs
 }
 
 // negativeReply returns NXDOMAIN or NODATA with the zone's SOA, whose TTL says
