@@ -30,7 +30,7 @@ PLAIN       = $(filter-out $(CONCURRENT) $(MODULE)/test/interop%,$(shell go list
 RANDOM_INPUT = $(shell grep -rl --include='*_test.go' pgregory.net/rapid . | xargs -n 1 dirname | sort -u)
 
 # Debian packages with the DNS clients and servers that test/interop talks to.
-INTEROP_PACKAGES := dnsutils knot-dnsutils
+INTEROP_PACKAGES := bind9 bind9-dnsutils bind9-host bind9-utils iproute2 knot knot-dnsutils nsd unbound
 
 .PHONY: help build run test nightly bench lint fuzz interop clean tools
 
@@ -109,15 +109,8 @@ fuzz: ## fuzz each target for FUZZTIME (30s)
 	done
 
 interop: ## run test/interop against real DNS software (Debian; installs it)
-ifeq ($(wildcard test/interop/*_test.go),)
-	@echo 'interop: there is no test/interop yet'
-else
-	@missing=(); for p in $(INTEROP_PACKAGES); do \
-		dpkg-query -W -f '$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); done; \
-	if (( $${#missing[@]} )); then apt-get update -q; \
-		DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$${missing[@]}"; fi
-	go test -count=1 -timeout 20m ./test/interop/...
-endif
+	@if test/interop/install $(INTEROP_PACKAGES); then export MESHVIP_INTEROP=require; fi; \
+		go test -count=1 -timeout 10m -v ./test/interop
 
 clean: ## remove bin/ (data/, which holds the addresses, stays)
 	rm -rf bin

@@ -1,0 +1,258 @@
+package interop
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait of these tests. It is only reached when something
+// is broken.
+const patience = 60 * time.Second
+
+// syncBuffer is a buffer that a process writes and a test reads.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// daemon is a server that runs in the foreground as a child of the tests.
+type daemon struct {
+	t    testing.TB
+	name string
+	addr string // where it answers DNS
+	cmd  *exec.Cmd
+	log  *syncBuffer
+	done chan struct{} // closed when the process has ended
+}
+
+// start starts a server in dir, which answers at addr, and ends it with the
+// test. What it printed is shown if the test fails.
+func start(t testing.TB, dir, addr, path string, args ...string) *daemon {
+	t.Helper()
+	d := &daemon{t: t, name: filepath.Base(path), addr: addr, log: new(syncBuffer), done: make(chan struct{})}
+	d.cmd = exec.Command(path, args...)
+	d.cmd.Dir = dir
+	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
+	d.cmd.SysProcAttr = attributes()
+	d.cmd.WaitDelay = 5 * time.Second
+	if err := d.cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", d.name, err)
+	}
+	go func() {
+		_ = d.cmd.Wait() // how it ended is in what it printed
+		close(d.done)
+	}()
+	t.Cleanup(func() {
+		d.stop()
+		for _, bad := range []string{"DATA RACE", "panic:", "fatal error:"} {
+			if strings.Contains(d.log.String(), bad) {
+				t.Errorf("%s printed %q", d.name, bad)
+			}
+		}
+		if t.Failed() {
+			t.Logf("%s printed:\n%s", d.name, tail(d.log.String(), 60))
+		}
+	})
+	return d
+}
+
+// stop ends the server with SIGTERM, or SIGKILL where that does not help.
+func (d *daemon) stop() {
+	_ = d.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
+	select {
+	case <-d.done:
+	case <-time.After(10 * time.Second):
+	}
+	d.kill()
+}
+
+// kill ends the server and its children with SIGKILL.
+func (d *daemon) kill() {
+	_ = syscall.Kill(-d.cmd.Process.Pid, syscall.SIGKILL) // it may have ended already
+	<-d.done
+}
+
+// wait polls until cond holds, and fails the test if the server ends or time
+// runs out before.
+func (d *daemon) wait(limit time.Duration, what string, cond func() bool) {
+	d.t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-d.done:
+			d.t.Fatalf("waiting for %s: %s has ended", what, d.name)
+		case <-deadline.C:
+			d.t.Fatalf("waited %v in vain for %s", limit, what)
+		case <-tick.C:
+		}
+	}
+}
+
+// told logs what a test has checked, where it holds.
+func told(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if !t.Failed() {
+		t.Logf(format, args...)
+	}
+}
+
+// debian names the package of each program that the tests use.
+var debian = map[string]string{
+	"delv": "bind9-dnsutils", "dig": "bind9-dnsutils", "host": "bind9-host", "named": "bind9",
+	"dnssec-keygen": "bind9-utils", "named-checkzone": "bind9-utils", "named-compilezone": "bind9-utils",
+	"kdig": "knot-dnsutils", "knotd": "knot", "unbound": "unbound", "nsd": "nsd",
+	"getent": "libc-bin", "ip": "iproute2", "unshare": "util-linux",
+}
+
+// need returns the path of a program, and skips the test where there is none.
+func need(t testing.TB, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	for _, dir := range []string{"/usr/sbin", "/sbin", "/usr/bin"} {
+		if err != nil {
+			path, err = exec.LookPath(filepath.Join(dir, program))
+		}
+	}
+	if err != nil {
+		lack(t, "there is no %s here: install Debian's package %s", program, debian[program])
+	}
+	return path
+}
+
+// lack skips a test for want of something, or fails it where everything has to
+// be there.
+func lack(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("MESHVIP_INTEROP") == "require" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// needServer is need for a server that Debian confines by AppArmor to its own
+// directories: it copies the program, for it is confined by its path.
+func needServer(t testing.TB, program string) string {
+	t.Helper()
+	path := need(t, program)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), program)
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// output runs a program that ends by itself and returns what it prints. It must
+// succeed.
+func output(t testing.TB, path string, args ...string) string {
+	t.Helper()
+	out, err := outputOf(path, args...)
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", filepath.Base(path), strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// outputOf is output that may fail. What is printed as an error is in the
+// output then.
+func outputOf(path string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.SysProcAttr = attributes()
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	var out, errors bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errors
+	err := cmd.Run()
+	if err != nil {
+		_, _ = io.Copy(&out, &errors) // to memory
+	}
+	return out.String(), err
+}
+
+// nextPort is where freePort goes on to look.
+var nextPort atomic.Uint32
+
+// freePort returns a port of 127.0.0.1 that is free for TCP and UDP, and that
+// no other test gets. It lies below those that systems give to clients: a
+// client's socket must not take the port of a server that is restarted.
+func freePort(t testing.TB) string {
+	t.Helper()
+	const first, count = 28_000, 4_000
+	nextPort.CompareAndSwap(0, 1+rand.Uint32N(count)) // another run may be going on
+	for range count {
+		port := strconv.Itoa(int(first + nextPort.Add(1)%count))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		p, err := net.ListenPacket("udp", "127.0.0.1:"+port)
+		l.Close()
+		if err == nil {
+			p.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free for both TCP and UDP")
+	return ""
+}
+
+// portOf returns the port of an address.
+func portOf(addr string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	return port
+}
+
+// write writes a file below dir by way of a rename, and returns its path.
+func write(t testing.TB, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".tmp", []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// tail returns the last n lines of s.
+func tail(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
