@@ -18,12 +18,14 @@ import (
 type reader struct {
 	header http.Header
 	writes chan string
+	begun  chan struct{} // has one for each write, before that is read
 }
 
 func (r *reader) Header() http.Header { return r.header }
 func (r *reader) WriteHeader(int)     {}
 func (r *reader) Flush()              {}
 func (r *reader) Write(b []byte) (int, error) {
+	r.begun <- struct{}{}
 	r.writes <- string(b)
 	return len(b), nil
 }
@@ -38,7 +40,7 @@ func streamed(t *testing.T, rec *Recorder, since string, beat time.Duration) (r 
 	h := newHandler(&Table{Alloc: alloc, Changes: rec})
 	h.heartbeat = beat
 	ctx, cancel := context.WithCancel(t.Context())
-	r, done = &reader{header: make(http.Header), writes: make(chan string)}, make(chan struct{})
+	r, done = &reader{make(http.Header), make(chan string), make(chan struct{}, 1000)}, make(chan struct{})
 	go func() {
 		defer close(done)
 		h.ServeHTTP(r, httptest.NewRequestWithContext(ctx, "GET", "/v1/stream?since="+since, nil))
@@ -83,8 +85,10 @@ func TestAClientThatIsTooSlowIsCutOffAndToldWhereToGoOn(t *testing.T) {
 	rec.Begin(allocator.Meta{})
 	r, done := streamed(t, rec, "0", time.Hour)
 	wantWrite(t, r, ": stream")
+	<-r.begun
 	rec.Record(commit(1, 1))
-	// It does not read this, until there is more than anybody remembers.
+	<-r.begun
+	// It does not read that, until there is more than anybody remembers.
 	for i := range 5 {
 		rec.Record(commit(uint64(i)+2, ringRows-1))
 	}
