@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/meshvip/coredns-meshvip/admin"
+	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/names"
 	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
@@ -109,12 +110,9 @@ func (r *reading) twice() map[string]bool {
 	return places
 }
 
-// unnamed turns what became of names into findings.
-func (r *reading) unnamed(events []names.Event, rows []*vip.Row) {
-	meshes := make(map[vip.Key]string, len(rows))
-	for _, row := range rows {
-		meshes[row.Key()] = row.Listings[0].Mesh
-	}
+// unnamed turns what became of names into findings. meshes has the first mesh that
+// lists an entry.
+func (r *reading) unnamed(events []names.Event, meshes map[vip.Key]string) {
 	for _, e := range events {
 		if e.Kind == names.NameLost || e.Kind == names.Unservable {
 			key := e.Entry.Key()
@@ -125,19 +123,16 @@ func (r *reading) unnamed(events []names.Event, rows []*vip.Row) {
 
 // unaddressed turns entries that do not have the address that they ask for into
 // findings.
-func (r *reading) unaddressed(c admin.Conflicts, meshes map[string]string) {
-	fault := func(entry, format string, args ...any) {
-		place := "entry " + entry
-		if e, err := vip.ParseEntry(entry); err == nil {
-			place = r.place(meshes[entry], e.Key())
+func (r *reading) unaddressed(waiting, refused []allocator.Want, meshes map[vip.Key]string) {
+	for _, w := range waiting {
+		family := "IPv6"
+		if w.V4 {
+			family = "IPv4"
 		}
-		r.fault(place, "entry "+entry+" "+format, args...)
+		r.fault(r.place(meshes[w.Key], w.Key), "entry %v would wait for an %s address: %s", w.Key, family, w.Why)
 	}
-	for _, w := range c.Waiting {
-		fault(w.Entry, "would wait for an IP%s address: %s", w.Family, w.Reason)
-	}
-	for _, f := range c.Refused {
-		fault(f.Entry, "would not have the address %v: %s", f.Address, f.Reason)
+	for _, w := range refused {
+		r.fault(r.place(meshes[w.Key], w.Key), "entry %v would not have the address %v: %s", w.Key, w.Static, w.Why)
 	}
 }
 
@@ -148,14 +143,14 @@ func (r *reading) place(mesh string, key vip.Key) string {
 
 // checkMeshes returns the rows of a table by mesh, only those meshes if any are
 // named, with the static addresses that are not refused.
-func checkMeshes(rows []admin.Row, refused []admin.Refused, only []string) []checkMesh {
-	lacking := make(map[string][]netip.Addr)
-	for _, r := range refused {
-		lacking[r.Entry] = append(lacking[r.Entry], r.Address)
+func checkMeshes(rows []admin.Row, refused []allocator.Want, only []string) []checkMesh {
+	lacking := make(map[vip.Key][]netip.Addr)
+	for _, w := range refused {
+		lacking[w.Key] = append(lacking[w.Key], w.Static)
 	}
 	byMesh := make(map[string][]checkEntry)
 	for _, row := range rows {
-		static := slices.DeleteFunc(slices.Clone(row.Static), func(a netip.Addr) bool { return slices.Contains(lacking[row.Entry], a) })
+		static := slices.DeleteFunc(slices.Clone(row.Static), func(a netip.Addr) bool { return slices.Contains(lacking[keyOf(row.Entry)], a) })
 		for _, l := range row.Listings {
 			if len(only) > 0 && !slices.Contains(only, l.Mesh) {
 				continue
@@ -171,6 +166,12 @@ func checkMeshes(rows []admin.Row, refused []admin.Refused, only []string) []che
 	}
 	slices.SortFunc(meshes, func(a, b checkMesh) int { return strings.Compare(a.Mesh, b.Mesh) })
 	return meshes
+}
+
+// keyOf returns the key of an entry in its text form.
+func keyOf(entry string) vip.Key {
+	e, _ := vip.ParseEntry(entry) // what the table says can be read
+	return e.Key()
 }
 
 // finish sorts and counts the findings.

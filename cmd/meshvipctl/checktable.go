@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/netip"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/meshvip/coredns-meshvip/allocator/memstore"
 	"github.com/meshvip/coredns-meshvip/names"
 	"github.com/meshvip/coredns-meshvip/plugin/meshvip"
+	"github.com/meshvip/coredns-meshvip/vip"
 	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 	"go4.org/netipx"
 )
@@ -106,28 +106,29 @@ func (r *reading) report(ctx context.Context, c checkSetting, meshes []string) (
 	}
 	index, rows := names.NewIndex(), alloc.Rows()
 	index.SetZones(c.zones)
-	r.unnamed(index.Fill(rows), rows)
+	events := index.Fill(rows)
 
 	client := admin.InProcess(admin.Handler(&admin.Table{Alloc: alloc, Index: index, Zones: c.zones, Offline: true}))
 	defer client.Close()
-	var table []admin.Row
-	first := make(map[string]string) // the first mesh that lists an entry
+	table := make([]admin.Row, 0, len(rows))
 	for row, err := range client.Rows(ctx, "") {
 		if err != nil {
 			return checkReport{}, err
 		}
 		table = append(table, row)
-		first[row.Entry] = row.Listings[0].Mesh
 	}
-	conflicts, err := client.Conflicts(ctx, max(1, 2*len(table)))
-	if err != nil {
-		return checkReport{}, fmt.Errorf("looking for those who have no address: %w", err)
+	first := make(map[vip.Key]string, len(rows)) // the first mesh that lists an entry
+	for _, row := range rows {
+		first[row.Key()] = row.Listings[0].Mesh
 	}
+	r.unnamed(events, first)
+	waiting, _ := alloc.Waiting(2 * len(rows))
+	refused, _ := alloc.Refused(2 * len(rows))
 	if c.anywhere {
-		conflicts.Waiting = nil
+		waiting = nil
 	}
-	r.unaddressed(conflicts, first)
-	report := checkReport{Meshes: checkMeshes(table, conflicts.Refused, meshes)}
+	r.unaddressed(waiting, refused, first)
+	report := checkReport{Meshes: checkMeshes(table, refused, meshes)}
 	report.finish(r.findings)
 	return report, nil
 }

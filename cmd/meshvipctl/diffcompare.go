@@ -55,7 +55,7 @@ type diffResult struct {
 	B     string `json:"b"`
 	Equal bool   `json:"equal"`
 	// EntriesA and EntriesB count what was compared, Uncompared the entries that
-	// a format of Kuma's could not have.
+	// only one of Kuma's formats and our tables could have.
 	EntriesA    int          `json:"entries_a"`
 	EntriesB    int          `json:"entries_b"`
 	Uncompared  int          `json:"uncompared"`
@@ -131,10 +131,14 @@ func (r *diffResult) add(d difference) { r.Differences = append(r.Differences, d
 // compare orders rows by key.
 func (r diffRow) compare(o diffRow) int { return r.entry.Key().Compare(o.entry.Key()) }
 
-// reduce returns what a format of Kuma's can have of r, nil where that is nothing.
-// It has one address a row: the first.
+// reduce returns what both a table of Kuma's and one of ours can have of r, nil
+// where that is nothing. A format of Kuma's has one address a row: the first. A
+// host that is an IP address has no place in our tables.
 func (r *diffRow) reduce() *diffRow {
 	if r == nil || r.entry.Kind.OfMesh() {
+		return nil
+	}
+	if _, err := netip.ParseAddr(r.entry.Name); err == nil && r.entry.Kind == vip.Host {
 		return nil
 	}
 	if len(r.addrs) > 1 && slices.ContainsFunc(r.addrs, func(a netip.Addr) bool { return a.Is4() != r.addrs[0].Is4() }) {

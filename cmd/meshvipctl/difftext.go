@@ -42,7 +42,8 @@ func (r diffResult) summary() string {
 			r.A, n[onlyA], r.B, n[onlyB], n[otherAddrs], n[otherListed])
 	}
 	if r.Uncompared > 0 {
-		s += fmt.Sprintf("; left out, for Kuma's tables cannot have them: %s of types 3 to 5", count(r.Uncompared, "entry"))
+		s += fmt.Sprintf("; left out: %s of types 3 to 5, which Kuma's tables cannot have, or that are hosts by IP address, which ours cannot",
+			count(r.Uncompared, "entry"))
 	}
 	return s
 }
