@@ -1,0 +1,42 @@
+package interop
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// namedConf is BIND's configuration but for its zones.
+const namedConf = `options {
+	directory %[1]q;
+	listen-on port %[2]s { 127.0.0.1; };
+	listen-on-v6 { none; };
+	pid-file none;
+	session-keyfile none;
+	%[3]s
+};
+controls { };
+%[4]s
+`
+
+// startNamed starts BIND with lines among its options, and zones written by
+// its rules.
+func startNamed(t testing.TB, options string, zones ...string) *daemon {
+	t.Helper()
+	path := needServer(t, "named")
+	dir, port := t.TempDir(), freePort(t)
+	write(t, dir, "named.conf", fmt.Sprintf(namedConf, dir, port, options, strings.Join(zones, "\n")))
+	return start(t, dir, "127.0.0.1:"+port, path, "-g", "-n", "1", "-c", dir+"/named.conf")
+}
+
+// startBindResolver starts BIND as a resolver that asks d for zones.
+func startBindResolver(t testing.TB, d *daemon, zones ...string) *daemon {
+	t.Helper()
+	var conf []string
+	for _, z := range zones {
+		conf = append(conf, fmt.Sprintf("zone %q { type forward; forward only; forwarders { 127.0.0.1 port %s; }; };", z, portOf(d.addr)))
+	}
+	n := startNamed(t, "recursion yes; allow-query { any; }; dnssec-validation no; empty-zones-enable no;", conf...)
+	n.serves(zones[0])
+	return n
+}
