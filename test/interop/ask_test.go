@@ -8,11 +8,13 @@ import (
 	"github.com/miekg/dns"
 )
 
-// exchange asks one question by UDP, with recursion desired.
+// exchange asks one question by UDP, with recursion desired, and asks to be told
+// whether the answer is authentic.
 func (d *daemon) exchange(name string, qtype uint16) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	m := new(dns.Msg).SetQuestion(dns.Fqdn(name), qtype)
+	m.AuthenticatedData = true // RFC 6840, 5.7
 	m.SetEdns0(1232, false)
 	r, _, err := new(dns.Client).ExchangeContext(ctx, m, d.addr)
 	return r, err

@@ -29,14 +29,15 @@ func startNamed(t testing.TB, options string, zones ...string) *daemon {
 	return start(t, dir, "127.0.0.1:"+port, path, "-g", "-n", "1", "-c", dir+"/named.conf")
 }
 
-// startBindResolver starts BIND as a resolver that asks d for zones.
-func startBindResolver(t testing.TB, d *daemon, zones ...string) *daemon {
+// startBindResolver starts BIND as a resolver that asks d for zones. validation
+// is its option of this kind, and anchors are what it trusts.
+func startBindResolver(t testing.TB, d *daemon, validation, anchors string, zones ...string) *daemon {
 	t.Helper()
-	var conf []string
+	conf := []string{anchors}
 	for _, z := range zones {
 		conf = append(conf, fmt.Sprintf("zone %q { type forward; forward only; forwarders { 127.0.0.1 port %s; }; };", z, portOf(d.addr)))
 	}
-	n := startNamed(t, "recursion yes; allow-query { any; }; dnssec-validation no; empty-zones-enable no;", conf...)
+	n := startNamed(t, "recursion yes; allow-query { any; }; "+validation+" empty-zones-enable no;", conf...)
 	n.serves(zones[0])
 	return n
 }

@@ -29,7 +29,7 @@ var resolvers = []struct {
 		return startUnbound(t, "iterator", nil, "stub", d, zones...)
 	}},
 	{"BIND forwarding", func(t testing.TB, d *daemon) *daemon {
-		return startBindResolver(t, d, zones...)
+		return startBindResolver(t, d, "dnssec-validation no;", "", zones...)
 	}},
 }
 
