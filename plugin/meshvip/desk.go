@@ -2,6 +2,7 @@ package meshvip
 
 import (
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync"
@@ -57,11 +58,22 @@ func (d *desk) serve() {
 			"admin", address)
 	}
 	d.r.log.Info("admin interface", "admin", address)
-	d.server = admin.NewServer(admin.Handler(d.r.table()), d.r.log)
+	d.server = admin.NewServer(d.r.steered(admin.Handler(d.r.table())), d.r.log)
 	server := d.server
 	d.done.Go(func() {
 		if err := server.Serve(l); err != nil {
 			d.r.log.Error("the admin interface has ended", "admin", address, "error", err)
+		}
+	})
+}
+
+// steered returns h, and lets the log and the metrics tell of what an operator
+// has done by it.
+func (r *runtime) steered(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		h.ServeHTTP(w, req)
+		if req.Method == http.MethodPost {
+			r.changed()
 		}
 	})
 }
