@@ -48,6 +48,7 @@
 //	commit.go     durable, then in the table, then told; and commits in doubt
 //	imports.go    tables of elsewhere, and what becomes of each of their addresses
 //	backup.go     a whole state as a file, and back
+//	restore.go    a backup and what is left of a table made one
 //	adopt.go      rows of another table taken over into an empty one
 //	check.go      the invariants, as code
 //	mend.go       (state) → sound state: a pure function

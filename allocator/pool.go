@@ -67,9 +67,14 @@ func (p Pool) size(exclude []netipx.IPRange) uint64 {
 		b.RemoveRange(r)
 	}
 	set, _ := b.IPSet() // it fails only on ranges that Layout.Check refuses
+	return count(set.Ranges())
+}
+
+// count returns how many addresses there are in ranges, at most 2^63-1.
+func count(ranges []netipx.IPRange) uint64 {
 	const most = 1<<63 - 1
 	n := uint64(0)
-	for _, r := range set.Ranges() {
+	for _, r := range ranges {
 		d, ok := distance(r.From(), r.To())
 		if !ok || most-n <= d {
 			return most
