@@ -51,7 +51,10 @@ func TestClientsFindEverything(t *testing.T) {
 			shows(t, client, ask(host, "A"), "tiles.mapwright.example. 60 IN A 240.")
 			shows(t, client, ask("mesh", "NS"), "mesh. 60 IN NS ns.dns.mesh.")
 			shows(t, client, ask("mesh", "NS"), "ns.dns.mesh. 60 IN A 127.0.0.1")
-			out := ask("nope.mesh", "A")
+			out := ask("backend.mesh", "SRV")
+			shows(t, client, out, "backend.mesh. 60 IN SRV 0 100 80 backend.mesh.")
+			shows(t, client, out, fmt.Sprintf("backend.mesh. 60 IN AAAA %v", v6))
+			out = ask("nope.mesh", "A")
 			shows(t, client, out, "status: NXDOMAIN")
 			shows(t, client, out, "mesh. 5 IN SOA ns.dns.mesh. hostmaster.mesh.")
 			out = ask("backend.mesh", "TXT")
@@ -62,7 +65,7 @@ func TestClientsFindEverything(t *testing.T) {
 			// Cookies, client subnets, padding and unknown options are no reason
 			// to answer otherwise.
 			shows(t, client, ask("backend.mesh", "A", "+subnet=192.0.2.0/24", "+nsid", "+bufsize=512"), v4.String())
-			told(t, "%s: A, AAAA, PTR of both families, SOA, NS with its address, NXDOMAIN, NODATA, mixed case, TCP, EDNS options", client)
+			told(t, "%s: A, AAAA, PTR of both families, SRV with its addresses, SOA, NS with its address, NXDOMAIN, NODATA, mixed case, TCP, EDNS options", client)
 		})
 	}
 	t.Run("host", func(t *testing.T) {

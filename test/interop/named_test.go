@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// namedConf is BIND's configuration but for its zones.
+// namedConf is BIND's configuration but for its zones. Its root servers are
+// nowhere: it asks nobody but us.
 const namedConf = `options {
 	directory %[1]q;
 	listen-on port %[2]s { 127.0.0.1; };
@@ -16,15 +17,16 @@ const namedConf = `options {
 	%[3]s
 };
 controls { };
+zone "." { type hint; file "hints"; };
 %[4]s
 `
 
-// startNamed starts BIND with lines among its options, and zones written by
-// its rules.
-func startNamed(t testing.TB, options string, zones ...string) *daemon {
+// startNamed starts BIND on a port, with lines among its options, and zones, all
+// in its own words.
+func startNamed(t testing.TB, port, options string, zones ...string) *daemon {
 	t.Helper()
-	path := needServer(t, "named")
-	dir, port := t.TempDir(), freePort(t)
+	path, dir := needServer(t, "named"), t.TempDir()
+	write(t, dir, "hints", ". NS nowhere.\nnowhere. A 127.0.0.1\n")
 	write(t, dir, "named.conf", fmt.Sprintf(namedConf, dir, port, options, strings.Join(zones, "\n")))
 	return start(t, dir, "127.0.0.1:"+port, path, "-g", "-n", "1", "-c", dir+"/named.conf")
 }
@@ -37,7 +39,7 @@ func startBindResolver(t testing.TB, d *daemon, validation, anchors string, zone
 	for _, z := range zones {
 		conf = append(conf, fmt.Sprintf("zone %q { type forward; forward only; forwarders { 127.0.0.1 port %s; }; };", z, portOf(d.addr)))
 	}
-	n := startNamed(t, "recursion yes; allow-query { any; }; "+validation+" empty-zones-enable no;", conf...)
+	n := startNamed(t, freePort(t), "recursion yes; allow-query { any; }; "+validation+" empty-zones-enable no;", conf...)
 	n.serves(zones[0])
 	return n
 }

@@ -69,6 +69,8 @@ type site struct {
 	// keys are those of the server block, which has plugins besides meshvip.
 	keys    []string
 	plugins string
+	// properties are more of meshvip's.
+	properties []string
 	// others are further server blocks.
 	others string
 }
@@ -107,13 +109,14 @@ func (s *site) unlist(service string) {
 	}
 }
 
-// table is the block that has the table, with more properties.
+// table is the plugin's block in the Corefile.
 const table = `meshvip {
 		pool 240.0.0.0/8 fd00:6d76::/64
 		source file resources
 		store bolt meshvip.db
 		ns 127.0.0.1
 		negative_ttl %d
+		%s
 	}`
 
 // configure writes the Corefile.
@@ -124,7 +127,7 @@ func (s *site) configure() {
 		keys[i] = k + ":" + s.port
 	}
 	write(s.t, s.dir, "Corefile", fmt.Sprintf("%s {\n\tbind 127.0.0.1\n\terrors\n\t%s\n\t"+table+"\n}\n%s",
-		strings.Join(keys, " "), s.plugins, s.negativeTTL, s.others))
+		strings.Join(keys, " "), s.plugins, s.negativeTTL, strings.Join(s.properties, "\n\t\t"), s.others))
 }
 
 // start starts a server and waits until it has read the resources.
