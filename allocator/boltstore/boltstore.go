@@ -45,6 +45,15 @@ type Options struct {
 	// NoSync skips the sync to disk of each commit. It breaks the promise of
 	// [allocator.Store] and is for benchmarks.
 	NoSync bool
+	// Replace lets [Create] take the place of a store that is there.
+	Replace bool
+}
+
+func (o Options) timeout() time.Duration {
+	if o.Timeout == 0 {
+		return time.Second
+	}
+	return o.Timeout
 }
 
 // Store is a table in a bbolt file.
@@ -66,9 +75,7 @@ type Store struct {
 // [allocator.ErrLocked], [allocator.ErrDamaged] or [allocator.ErrNewer], or
 // the operating system's, that names the file and says what to do.
 func Open(path string, o Options) (s *Store, created bool, err error) {
-	if o.Timeout == 0 {
-		o.Timeout = time.Second
-	}
+	o.Timeout = o.timeout()
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("store %s: %w; %s", path, err, remedy(err))

@@ -21,6 +21,9 @@
 // have one address cannot be written down. A mesh's own table is the bucket of
 // its name.
 //
+// [Create] makes the store of a state in one step, for imports and for restores:
+// whole or not at all.
+//
 // # Caveats
 //
 // The file is locked (flock): a second process waits [Options.Timeout] and then

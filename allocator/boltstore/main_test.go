@@ -41,6 +41,8 @@ func runChild(role string, args []string) error {
 		return childOpen(args[0])
 	case "apply":
 		return childApply(args[0], args[1])
+	case "create":
+		return childCreate(args[0], args[1], args[2])
 	}
 	return fmt.Errorf("no such role: %s", role)
 }
