@@ -3,7 +3,6 @@ package interop
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -91,44 +90,6 @@ func (d *daemon) compared(q question) (a answer) {
 		return err == nil
 	})
 	return a
-}
-
-// startNSD starts NSD in dir on a port, with zones in its own words.
-func startNSD(t testing.TB, dir, port, zones string) *daemon {
-	t.Helper()
-	path := need(t, "nsd")
-	write(t, dir, "nsd.conf", fmt.Sprintf(`server:
-	ip-address: 127.0.0.1
-	port: %[1]s
-	username: ""
-	chroot: ""
-	zonesdir: %[2]q
-	database: ""
-	pidfile: "%[2]s/nsd.pid"
-	xfrdfile: "%[2]s/xfrd.state"
-	xfrdir: %[2]q
-	zonelistfile: "%[2]s/zone.list"
-	server-count: 1
-	rrl-ratelimit: 0
-remote-control:
-	control-enable: no
-%[3]s`, port, dir, zones))
-	return start(t, dir, "127.0.0.1:"+port, path, "-d", "-c", filepath.Join(dir, "nsd.conf"))
-}
-
-// startNSDWith starts NSD with zones from files in dir, which are called as the
-// zones are.
-func startNSDWith(t testing.TB, dir string, zones []string) *daemon {
-	t.Helper()
-	var conf strings.Builder
-	for _, z := range zones {
-		fmt.Fprintf(&conf, "zone:\n\tname: %[1]q\n\tzonefile: %[1]q\n", z)
-	}
-	n := startNSD(t, dir, freePort(t), conf.String())
-	for _, z := range zones {
-		n.serves(z)
-	}
-	return n
 }
 
 // startFile starts CoreDNS with plugin file, with zones from files in dir.

@@ -6,19 +6,19 @@ import (
 	"testing"
 )
 
-// namedConf is BIND's configuration but for its zones. Its root servers are
-// nowhere: it asks nobody but us.
+// namedConf is BIND's configuration: a directory, an address and a port, further
+// options, and zones. The root is where the file "hints" says.
 const namedConf = `options {
 	directory %[1]q;
-	listen-on port %[2]s { 127.0.0.1; };
+	listen-on port %[3]s { %[2]s; };
 	listen-on-v6 { none; };
 	pid-file none;
 	session-keyfile none;
-	%[3]s
+	%[4]s
 };
 controls { };
 zone "." { type hint; file "hints"; };
-%[4]s
+%[5]s
 `
 
 // startNamed starts BIND on a port, with lines among its options, and zones, all
@@ -26,8 +26,9 @@ zone "." { type hint; file "hints"; };
 func startNamed(t testing.TB, port, options string, zones ...string) *daemon {
 	t.Helper()
 	path, dir := needServer(t, "named"), t.TempDir()
+	// The root is nowhere: BIND asks nobody but us.
 	write(t, dir, "hints", ". NS nowhere.\nnowhere. A 127.0.0.1\n")
-	write(t, dir, "named.conf", fmt.Sprintf(namedConf, dir, port, options, strings.Join(zones, "\n")))
+	write(t, dir, "named.conf", fmt.Sprintf(namedConf, dir, "127.0.0.1", port, options, strings.Join(zones, "\n")))
 	return start(t, dir, "127.0.0.1:"+port, path, "-g", "-n", "1", "-c", dir+"/named.conf")
 }
 

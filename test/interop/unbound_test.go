@@ -7,7 +7,7 @@ import (
 )
 
 // unboundConf is all of unbound's configuration but for where it sends
-// questions to. Addresses like those of our pool of IPv6 are private ones,
+// questions to: a directory, ADDRESS@PORT, modules, and further lines. Addresses like those of our pool of IPv6 are private ones,
 // whose reverse tree it answers itself unless it is told not to.
 const unboundConf = `server:
 	directory: %[1]q
@@ -17,8 +17,7 @@ const unboundConf = `server:
 	use-syslog: no
 	logfile: ""
 	do-daemonize: no
-	interface: 127.0.0.1
-	port: %[2]s
+	interface: %[2]s
 	do-not-query-localhost: no
 	module-config: %[3]q
 	qname-minimisation: yes
@@ -46,7 +45,7 @@ func startUnbound(t testing.TB, modules string, lines []string, kind string, d *
 	for _, z := range zones {
 		fmt.Fprintf(&conf, "%[1]s-zone:\n\tname: %[2]q\n\t%[1]s-addr: 127.0.0.1@%[3]s\n", kind, z, portOf(d.addr))
 	}
-	write(t, dir, "unbound.conf", fmt.Sprintf(unboundConf, dir, port, modules, conf.String()))
+	write(t, dir, "unbound.conf", fmt.Sprintf(unboundConf, dir, "127.0.0.1@"+port, modules, conf.String()))
 	u := start(t, dir, "127.0.0.1:"+port, path, "-d", "-p", "-c", dir+"/unbound.conf")
 	u.serves(zones[0])
 	return u
