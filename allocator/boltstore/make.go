@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
-	"github.com/meshvip/coredns-meshvip/allocator/failpoint"
 	"github.com/meshvip/coredns-meshvip/vip"
 	bolt "go.etcd.io/bbolt"
 )
@@ -55,11 +54,9 @@ func tryCreate(path string, state allocator.State, o Options) error {
 	if err := fill(tmp, state, o); err != nil {
 		return err
 	}
-	failpoint.Hit("create-written")
 	if err := name(tmp, path, o); err != nil {
 		return err
 	}
-	failpoint.Hit("create-named")
 	return syncDir(filepath.Dir(path))
 }
 
@@ -150,7 +147,6 @@ func fillRows(db *bolt.DB, s allocator.State) error {
 		if err := write(func(w writer, tx *bolt.Tx) error { return w.addrs(tx.Bucket(bucketAddresses), part) }); err != nil {
 			return err
 		}
-		failpoint.Hit("create-half")
 	}
 	rows := slices.Clone(s.Rows)
 	slices.SortFunc(rows, func(a, b *vip.Row) int { return a.Key().Compare(b.Key()) })
