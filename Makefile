@@ -32,14 +32,18 @@ RANDOM_INPUT = $(shell grep -rl --include='*_test.go' pgregory.net/rapid . | xar
 # Debian packages with the DNS clients and servers that test/interop talks to.
 INTEROP_PACKAGES := bind9 bind9-dnsutils bind9-host bind9-utils iproute2 knot knot-dnsutils nsd unbound
 
-.PHONY: help build run test nightly bench lint fuzz interop clean tools
+.PHONY: help build coredns-full run test nightly bench lint fuzz interop clean tools
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## build bin/coredns, and bin/meshvipctl
 	$(GOBUILD) -o bin/coredns ./cmd/coredns
 	$(GOBUILD) -o bin/meshvipctl ./cmd/meshvipctl
+
+coredns-full: ## build bin/coredns-full, with all of CoreDNS's plugins, and try it
+	cmd/coredns/full.sh bin/coredns-full
+	MESHVIP_COREDNS=$(CURDIR)/bin/coredns-full go test -count=1 ./test -run 'BothSpellings|READMEShows|Fallthrough|Kuma'
 
 define TRY
 Serving examples/resources on 127.0.0.1:1053; Ctrl-C stops it. In another
