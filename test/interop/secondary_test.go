@@ -65,7 +65,6 @@ func TestSecondariesFollowByNotify(t *testing.T) {
 	}
 	s.plugins = "transfer {\n\t\tto 127.0.0.1:" + strings.Join(ports, " 127.0.0.1:") + "\n\t}"
 	d := s.start()
-	transferred(t, d, forwardZone)
 	f := &flock{t: t}
 	for i, secondary := range secondaries {
 		m := secondary.start(t, ports[i], s.port)

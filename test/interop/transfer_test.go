@@ -13,9 +13,6 @@ import (
 func transferred(t testing.TB, d *daemon, zone string) string {
 	t.Helper()
 	text := output(t, need(t, "dig"), "@127.0.0.1", "-p", portOf(d.addr), zone, "AXFR", "+noall", "+answer", "+onesoa")
-	if strings.Contains(text, "Transfer failed.") {
-		t.Skip("the server gives no transfers yet")
-	}
 	if !strings.Contains(text, "SOA") {
 		t.Fatalf("%s gives no transfer of %s: %q", d.name, zone, text)
 	}
