@@ -332,7 +332,7 @@ func (m *model) checkReverse(t *rapid.T, v *View, owners map[string]*vip.Row, me
 	if r == nil {
 		return
 	}
-	for _, zones := range [][]string{{"mesh."}, {"."}, {".", "mesh."}, {"mesh.", "svc.mesh.", "a.mesh."}, {"svc.mesh.", "mesh.", "."}, {"b.", "dns.mesh.", "mesh."}, nil} {
+	for _, zones := range [][]string{{"mesh."}, {"."}, {".", "mesh."}, {"mesh.", "svc.mesh.", "a.mesh."}, {"svc.mesh.", "mesh.", "."}, {"b.", "dns.mesh.", "mesh."}, {"dns.mesh.", "mesh."}, nil} {
 		got, want := v.PTR(addr, zones), m.o.ptr(owners, meshes, row, zones)
 		if got != want {
 			t.Fatalf("PTR(%v, %q) is %q, want %q", addr, zones, got, want)

@@ -80,11 +80,15 @@ func (r *Record) finish(zone string) {
 		name = r.Literal
 	}
 	switch {
-	case name == "" || zone == "" || strings.HasPrefix(name, apexHost): // which the apex may have
+	case name == "" || zone == "":
 		r.full, r.zone = "", ""
 		return
 	case len(r.full) != len(name)+1+len(zone) || r.full[:len(name)] != name || r.full[len(name)+1:] != zone:
 		r.full = under(name, zone)
+	}
+	if strings.HasPrefix(r.full, apexHost) { // an apex may have it, of a shorter zone too
+		r.full, r.zone = "", ""
+		return
 	}
 	r.zone = zone
 	// One string holds them all.

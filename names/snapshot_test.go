@@ -16,7 +16,7 @@ import (
 
 // blockZones are the zones of server blocks, some of which no index knows.
 var blockZones = [][]string{
-	{"mesh."}, {"."}, {".", "mesh."}, {"mesh.", "svc.mesh.", "a.mesh."}, {"svc.mesh.", "mesh.", "."}, {"b.", "dns.mesh.", "mesh."}, nil,
+	{"mesh."}, {"."}, {".", "mesh."}, {"mesh.", "svc.mesh.", "a.mesh."}, {"svc.mesh.", "mesh.", "."}, {"b.", "dns.mesh.", "mesh."}, {"dns.mesh.", "mesh."}, nil,
 }
 
 // checkSnapshot compares a snapshot with what its view answers now, and with the

@@ -84,6 +84,22 @@ func TestAHiddenNameThatIsTakenIsNotCountedOut(t *testing.T) {
 	wantForward(t, v, "b.mesh.", "mesh.", "empty")
 }
 
+// The name server of a zone around the first one has a service's name there.
+func TestAPTRNeverNamesANameServer(t *testing.T) {
+	t.Parallel()
+	x := NewIndex()
+	x.SetZones([]string{"dns.mesh.", "mesh."})
+	v := x.View(nil)
+	defer v.Close()
+	r := row(t, "0:ns", "240.0.0.1", "m1")
+	x.Apply(adds(r))
+	wantForward(t, v, "ns.dns.mesh.", "dns.mesh.", "none")
+	if got := v.PTR(r.V4, []string{"dns.mesh.", "mesh."}); got != "" {
+		t.Errorf("the PTR is %q, which is the name server's", got)
+	}
+	wantPTR(t, v, "240.0.0.1", "ns.mesh.")
+}
+
 func TestEqualSetsShareAViewUntilTheLastIsClosed(t *testing.T) {
 	t.Parallel()
 	x := NewIndex()
