@@ -1,6 +1,6 @@
 // Package meshvip is a CoreDNS plugin that answers DNS for the virtual IPs
-// (VIPs) of the services of a mesh: addresses for names, names for addresses,
-// and what a zone needs at its apex.
+// (VIPs) of the services of a mesh: addresses and ports for names, names for
+// addresses, and what a zone needs at its apex.
 //
 // # The answering side
 //
@@ -27,6 +27,10 @@
 //   - The class of a question is not looked at, as in CoreDNS's own plugins:
 //     the server refuses other classes than IN before any plugin sees them,
 //     unless chaos or forward is loaded, for which it lets them pass.
+//   - Ports of an entry are those that the meshes of the block say. What has
+//     none has no SRV record, but for services and hosts: they have port 80.
+//   - What plugin metadata is told is looked up when it is asked for, so that it
+//     may be newer than the answer.
 //   - ANY is answered as in CoreDNS's own plugins: there is no record of the
 //     type ANY, so the reply is NODATA where the name exists.
 //   - Reverse zones come from the pools. A server-block key, or the root zone,
