@@ -51,6 +51,13 @@ func (r tablesRead) rows() []*vip.Row {
 	return rows
 }
 
+// forgetRows lets go of the rows, for which somebody else cares.
+func (r tablesRead) forgetRows() {
+	for i := range r.tables {
+		r.tables[i].Rows = nil
+	}
+}
+
 // tell notes what is wrong with the tables.
 func (r tablesRead) tell(s *session) {
 	for _, list := range [][]string{r.broken, r.bad, r.odd} {

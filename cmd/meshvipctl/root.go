@@ -31,9 +31,11 @@ var commands = []func(s *session) *cobra.Command{
 	planCommand,
 	releaseCommand,
 	checkCommand,
+	importCommand,
 	exportCommand,
 	diffCommand,
 	backupCommand,
+	restoreCommand,
 	verifyCommand,
 	versionCommand,
 }
@@ -52,8 +54,8 @@ It finds the table by the first of these that is given:
   ./Corefile        where the current directory has one, as --corefile
   ./meshvip.db      as --store
 
-A store that no server has open is read as it lies: no command creates one,
-and those that only show something change nothing in it.`
+A store that no server has open is read as it lies: only import and restore make
+one, and commands that only show something change nothing in it.`
 
 const rootExitCodes = `Exit codes:
   0  done, and all is well
