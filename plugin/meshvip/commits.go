@@ -55,11 +55,13 @@ func (r *runtime) committed(c allocator.Commit) {
 	for i, row := range c.Rows {
 		changes[i] = names.Change{Old: row.Old, New: row.New}
 	}
-	r.tell(r.index.Apply(changes))
+	events := r.index.Apply(changes)
+	r.tell(events)
 	failpoint.Hit("index")
 	r.storePools(c.Meta.Pools) // a retired one goes with its last address
 	r.serial.Store(max(c.Meta.Serial, 1))
 	failpoint.Hit("serial")
+	r.notify.committed(c, events)
 	r.m.commit(c)
 	if changes := r.changes.Load(); changes != nil {
 		changes.Record(c)
@@ -105,6 +107,7 @@ func (r *runtime) apply(ctx context.Context, b vip.Batch) error {
 	r.changed()
 	if b.Full {
 		r.synced.Store(true)
+		r.notify.look()
 	}
 	if b.Full && b.Incomplete == "" {
 		r.publish.sweep()

@@ -51,6 +51,9 @@ type Handler struct {
 	entries  func() int  // how many the index has
 	// begin makes h answer if it does not yet; nil where it always has.
 	begin func() error
+	// notify tells the block's secondaries that a zone has changed, and waits for
+	// them; nil where there are none.
+	notify func(zone string) error
 	// configured are the pools of the Corefile.
 	configured []netip.Prefix
 }

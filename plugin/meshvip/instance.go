@@ -91,6 +91,7 @@ func (i *instance) join() error {
 		for n, b := range g.blocks {
 			block, h := i.configs[b].Block, i.handlers[b]
 			h.configured = g.cfg.Prefixes()
+			o.handlers = append(o.handlers, h)
 			h.serve(block, g.cfg.Cooldown.Value, g.suffixes(i.configs), r, r.index, o.views[n])
 			if h.blocks != nil {
 				h.blocks.add(h)

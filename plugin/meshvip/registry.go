@@ -41,6 +41,9 @@ type owner struct {
 	forward  []string      // its blocks' forward zones
 	meshes   [][]string    // what each of them shows
 	views    []*names.View // in the same order
+	handlers []*Handler    // of its blocks
+	// notifiers are those of its blocks with secondaries, once it has taken over.
+	notifiers []*notifier
 }
 
 // hook makes sure that we are told when an instance has started. On SIGUSR1
@@ -70,6 +73,7 @@ func takeOver(i *instance) {
 	for _, s := range registry.runtimes {
 		for _, o := range s.owners {
 			if o.instance == i {
+				o.notify(s.runtime)
 				s.use(o.settings)
 			}
 		}
@@ -129,6 +133,7 @@ func release(gone func(*instance) bool) {
 				left = append(left, o)
 				continue
 			}
+			o.hush(s.runtime)
 			for _, v := range o.views {
 				v.Close()
 			}

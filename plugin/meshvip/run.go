@@ -25,6 +25,7 @@ func (r *runtime) run() {
 	}
 	r.setOptions()
 	r.publish.all()
+	r.notify.look()
 	// It ends after the sources, whose last commit is to be published too.
 	publishing, unpublish := context.WithCancel(context.WithoutCancel(r.ctx))
 	defer unpublish()

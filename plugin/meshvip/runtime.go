@@ -39,7 +39,8 @@ type runtime struct {
 	following atomic.Pointer[follower]
 	zones     atomic.Pointer[[]string] // forward zones of all blocks, in their order
 
-	tally tally
+	tally  tally
+	notify notifiers
 
 	named atomic.Bool // names were disputed or freed since conflicts were counted
 

@@ -34,6 +34,7 @@ func setup(c *caddy.Controller) error {
 		return h
 	})
 	c.OnStartup(func() error {
+		h.notify = notifyBy(c)
 		if err := i.start(); err != nil {
 			return plugin.Error(pluginName, err)
 		}

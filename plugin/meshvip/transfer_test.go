@@ -209,27 +209,45 @@ func drawBlock(t *rapid.T) fixture {
 		f.lines = "meshes east"
 	}
 	f.lines += "\nns 192.0.2.53 2001:db8::53"
-	used := make(map[string]bool)
+	f.rows = drawRows(t)
+	if f.rows == nil {
+		f.rows = []*vip.Row{}
+	}
+	return f
+}
+
+// drawRows draws rows of all kinds. Only given addresses are those of several.
+func drawRows(t *rapid.T) []*vip.Row {
+	var rows []*vip.Row
+	used := make(map[netip.Addr]bool)
 	entries := make(map[vip.Key]bool)
 	for range rapid.IntRange(0, 30).Draw(t, "rows") {
-		entry := rapid.SampledFrom([]string{"0:", "0:", "0:", "1:", "2:"}).Draw(t, "kind") + drawEntry(t)
+		var r *vip.Row
 		addrs := rapid.SampledFrom(drawn).Draw(t, "v4") + " " + rapid.SampledFrom([]string{"", "fd00::1", "fd00::2", "fd00::1:3", "fd00::f"}).Draw(t, "v6")
-		r := row(entry, addrs, pick("meshes", "east", "west")...)
+		meshes := rapid.SampledFrom([][]string{{"east"}, {"west"}, {"east", "west"}}).Draw(t, "meshes")
+		if rapid.IntRange(0, 3).Draw(t, "of a mesh") == 0 {
+			mesh := meshes[0]
+			r = row("3:"+mesh+"/"+rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name"), addrs, mesh)
+			r.Listings[0].Terms = &vip.Terms{Hostnames: rapid.SliceOfNDistinct(rapid.Custom(drawEntry), 0, 3, rapid.ID[string]).Draw(t, "hosts")}
+			if rapid.Bool().Draw(t, "given") {
+				r.V4, r.V6 = netip.Addr{}, netip.Addr{}
+				r.Listings[0].Terms.Given = []netip.Addr{netip.MustParseAddr(rapid.SampledFrom(drawn).Draw(t, "addr"))}
+			}
+		} else {
+			r = row(rapid.SampledFrom([]string{"0:", "0:", "0:", "1:", "2:"}).Draw(t, "kind")+drawEntry(t), addrs, meshes...)
+		}
 		for i := range r.Listings {
 			for _, port := range rapid.SliceOfN(rapid.Uint16Range(0, 3), 0, 2).Draw(t, "ports") {
 				r.Listings[i].Outbounds = append(r.Listings[i].Outbounds, vip.Outbound{Port: port})
 			}
 		}
-		if used[r.V4.String()] || used[r.V6.String()] && r.V6.IsValid() || entries[r.Key()] {
+		if used[r.V4] || used[r.V6] || entries[r.Key()] {
 			continue
 		}
-		used[r.V4.String()], used[r.V6.String()], entries[r.Key()] = true, true, true
-		f.rows = append(f.rows, r)
+		used[r.V4], used[r.V6], entries[r.Key()] = r.V4.IsValid(), r.V6.IsValid(), true
+		rows = append(rows, r)
 	}
-	if f.rows == nil {
-		f.rows = []*vip.Row{}
-	}
-	return f
+	return rows
 }
 
 // drawn are addresses in and outside of pools.
@@ -257,7 +275,10 @@ func asked(t testing.TB, h *Handler, rows []*vip.Row) map[string]bool {
 	}
 	for _, r := range rows {
 		possible[strings.ToLower(r.Entry.Name)+"."] = true
-		for _, addr := range r.Addrs() {
+		for _, host := range r.Hostnames() {
+			possible[strings.ToLower(host)+"."] = true
+		}
+		for _, addr := range append(r.Addrs(), r.Given()...) {
 			possible[reverseZone(netip.PrefixFrom(addr, addr.BitLen()))] = true
 		}
 	}
