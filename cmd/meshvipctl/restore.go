@@ -186,7 +186,7 @@ func (s *session) standing(ctx context.Context, path string) (standingStore, err
 // refusedStore is the error of a store that may not be replaced.
 func refusedStore(path string, err error) error {
 	if errors.Is(err, allocator.ErrLocked) {
-		return unopened("a server has the store %s open: stop it first, for it would go on with the old table: %w", path, err)
+		return unopened("a server has the store %s open: stop it first, for it would go on with the old table", path)
 	}
 	return unopened("%w", err)
 }
