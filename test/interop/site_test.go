@@ -24,8 +24,7 @@ const (
 var zones = []string{forwardZone, hostZone, reverse4, reverse6}
 
 // services are listed from the start. With them come the host
-// tiles.mapwright.example and, for each service, the full name
-// SERVICE.all.mesh where that is a name of letters.
+// tiles.mapwright.example and the full name backend.all.mesh.
 var services = []string{
 	"backend", "web", "Catalogue", "basket-cache", "maps",
 	"backend_kuma-demo_svc_5678", "redis_kuma-demo_svc_6379", "single_svc",
