@@ -126,20 +126,6 @@ func readAll(path string, o Options) (s loaded, err error) {
 	return load(context.Background(), db, keys/3)
 }
 
-// openBolt opens the database. The list of free pages is not written with each
-// commit, for it grows with what was ever deleted, and a commit should cost
-// what it changes; it is found again by a scan when the file is opened.
-func openBolt(path string, o Options, readOnly bool) (db *bolt.DB, err error) {
-	err = guard(func() (err error) {
-		db, err = bolt.Open(path, 0o600, &bolt.Options{
-			Timeout: o.Timeout, ReadOnly: readOnly, NoSync: o.NoSync,
-			NoFreelistSync: true, FreelistType: bolt.FreelistMapType,
-		})
-		return err
-	})
-	return db, translate(err)
-}
-
 // remedy says what an operator can do about an error of Open.
 func remedy(err error) string {
 	switch {

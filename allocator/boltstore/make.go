@@ -25,8 +25,8 @@ const makeRows = 50_000
 //
 // Where there is a file it returns an error that wraps [fs.ErrExist], or with
 // Options.Replace takes its place, unless a process has it open: then
-// [allocator.ErrLocked]. No process may be about to open it either. A state that
-// is not sound, or that has records set aside, is refused.
+// [allocator.ErrLocked]; one that waits to open it opens the new one. A state that is
+// not sound, or that has records set aside, is refused.
 func Create(path string, state allocator.State, o Options) error {
 	if err := tryCreate(path, state, o); err != nil {
 		return fmt.Errorf("making store %s: %w", path, err)
