@@ -28,6 +28,7 @@ type documentedBlock struct {
 	zones  []string // its forward zones, without a final dot but for "."
 	meshes []string
 	ns     []string
+	from   string // where its clients are, by plugin view; empty: anywhere
 }
 
 // serverBlock is one server block of a Corefile, by lines.
@@ -91,6 +92,12 @@ func document(t testing.TB, corefile, upstream string) *documented {
 	d.corefile = out.String()
 	return d
 }
+
+// viewClient is a client in the network that plugin view asks for.
+const viewClient = "127.0.0.2"
+
+// clientsOfView is a network in an expression of plugin view.
+var clientsOfView = regexp.MustCompile(`[0-9.]+/[0-9]+`)
 
 // zoneAndPort splits a server block's key.
 var zoneAndPort = regexp.MustCompile(`^(.*?)(?::(\d+))?$`)
@@ -165,6 +172,9 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 				line = "follow " + d.place(root, args[0])
 				d.tables(t, d.place(root, args[0]))
 			}
+		case "expr": // of plugin view
+			own.from = viewClient
+			line = strings.Replace(line, clientsOfView.FindString(line), viewClient+"/32", 1)
 		case "meshes":
 			own.meshes = args
 		case "ns":

@@ -53,7 +53,7 @@ func TestEveryCorefileOfTheDocumentsAnswers(t *testing.T) {
 			s := d.start(t)
 			for _, b := range d.blocks {
 				block := *s
-				block.addr = b.addr
+				block.addr, block.from = b.addr, b.from
 				b.check(t, &block, d)
 			}
 			d.check(t, s, strings.Contains(text, "forward "))

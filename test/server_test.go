@@ -84,6 +84,7 @@ type server struct {
 	t    testing.TB
 	cmd  *exec.Cmd
 	addr string // where it answers
+	from string // the address that its client has, "" for any
 	log  *syncBuffer
 	done chan struct{} // closed when the process has ended
 	err  error         // what Wait returned, after done
@@ -235,7 +236,11 @@ func (s *server) queryWithin(timeout time.Duration, name string, qtype uint16) (
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	m := new(dns.Msg).SetQuestion(dns.Fqdn(name), qtype)
-	r, _, err := new(dns.Client).ExchangeContext(ctx, m, s.addr)
+	c := new(dns.Client)
+	if s.from != "" {
+		c.Dialer = &net.Dialer{LocalAddr: &net.UDPAddr{IP: net.ParseIP(s.from)}}
+	}
+	r, _, err := c.ExchangeContext(ctx, m, s.addr)
 	return r, err
 }
 

@@ -175,5 +175,5 @@ func (h *Handler) through(name string) bool {
 
 // count adds one to the requests for z that ended in res.
 func (h *Handler) count(ctx context.Context, z *zone, res result) {
-	z.requests.of(metrics.WithServer(ctx), z.name)[res].Inc()
+	z.requests.of(metrics.WithServer(ctx), metrics.WithView(ctx), z.name)[res].Inc()
 }

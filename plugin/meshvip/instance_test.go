@@ -354,7 +354,7 @@ func TestMetricsOutliveReloadsAndEndWithTheirStore(t *testing.T) {
 			"coredns_meshvip_store_lost{" + label + "} 0",
 			"coredns_meshvip_allocations_total{" + label + "} 2",
 			"coredns_meshvip_commit_duration_seconds_count{" + label + "} ",
-			`coredns_meshvip_requests_total{result="success",server="dns://:` + s.port + `",zone="mesh."}`,
+			`coredns_meshvip_requests_total{result="success",server="dns://:` + s.port + `",view="",zone="mesh."}`,
 		} {
 			if !strings.Contains(got, "\n"+line) {
 				t.Errorf("no %s in the scrape", line)

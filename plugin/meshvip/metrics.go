@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// No label grows with the table or comes from a query: server, zone, store and
-// pool are the configuration's. The label store is the path of a bolt file, or
-// "memory".
+// No label grows with the table or comes from a query: server, zone, view, store
+// and pool are the configuration's. The label store is the path of a bolt file,
+// or "memory"; view is what plugin view calls the server block, or empty.
 
 // requestsTotal counts the questions for our zones, by their result: success,
 // nodata, nxdomain, fallthrough, servfail, refused.
@@ -19,7 +19,7 @@ var requestsTotal = promauto.NewCounterVec(prometheus.CounterOpts{
 	Subsystem: pluginName,
 	Name:      "requests_total",
 	Help:      "Counter of questions for the zones of meshvip, by result.",
-}, []string{"server", "zone", "result"})
+}, []string{"server", "zone", "result", "view"})
 
 // The runtime's metrics.
 var (
@@ -88,39 +88,41 @@ func counter(name, help string, labels ...string) *prometheus.CounterVec {
 	}, labels)
 }
 
-// counters holds one zone's counters of each server that asks it, so that a
-// query does not look them up by their labels. The servers of a process are
-// few, and stay.
+// counters holds one zone's counters of each server and view that asks it, so
+// that a query does not look them up by their labels. The servers of a process
+// and their views are few, and stay.
 type counters struct {
-	servers atomic.Pointer[[]serverCounters]
+	sets atomic.Pointer[[]counterSet]
 }
 
-type serverCounters struct {
-	server string
-	by     [nResults]prometheus.Counter
+// counterSet is the counters of one zone for one server and view.
+type counterSet struct {
+	server, view string
+	by           [nResults]prometheus.Counter
 }
 
-// of returns the counters of a server for the zone whose label is zone.
-func (c *counters) of(server, zone string) *[nResults]prometheus.Counter {
-	known := c.servers.Load()
+// of returns the counters of a server and a view for the zone whose label is
+// zone.
+func (c *counters) of(server, view, zone string) *[nResults]prometheus.Counter {
+	known := c.sets.Load()
 	if known != nil {
 		for i := range *known {
-			if s := &(*known)[i]; s.server == server {
+			if s := &(*known)[i]; s.server == server && s.view == view {
 				return &s.by
 			}
 		}
 	}
 	// Two queries may both come here: whichever stores last wins, and what it
 	// lacks is found again, for the vector has one counter a label set.
-	s := serverCounters{server: server}
+	s := counterSet{server: server, view: view}
 	for r := range s.by {
-		s.by[r] = requestsTotal.WithLabelValues(server, zone, result(r).String())
+		s.by[r] = requestsTotal.WithLabelValues(server, zone, result(r).String(), view)
 	}
-	var grown []serverCounters
+	var grown []counterSet
 	if known != nil {
 		grown = append(grown, *known...)
 	}
 	grown = append(grown, s)
-	c.servers.Store(&grown)
+	c.sets.Store(&grown)
 	return &s.by
 }

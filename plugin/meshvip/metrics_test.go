@@ -46,6 +46,33 @@ func TestRequestsAreCountedByServerZoneAndResult(t *testing.T) {
 	}
 }
 
+// Two views of one server may have one zone, with different names in it.
+func TestViewsOfAServerAreCountedApart(t *testing.T) {
+	t.Parallel()
+	for view, lines := range map[string]string{"east": "meshes east", "west": "meshes west", "": ""} {
+		h, _, _ := fixture{zones: "viewed", lines: lines}.handler(t)
+		ctx := context.WithValue(context.Background(), dnsserver.Key{}, &dnsserver.Server{Addr: "dns://:53"})
+		if view != "" { // as CoreDNS does
+			ctx = context.WithValue(ctx, dnsserver.ViewKey{}, view)
+		}
+		for range 2 {
+			_, _ = h.ServeDNS(ctx, &discard{}, new(dns.Msg).SetQuestion("backend.viewed.", dns.TypeA))
+		}
+	}
+	counted := requestsOf(t, "view", "zone", "result")
+	for labels, want := range map[[3]string]float64{
+		{"east", "viewed.", "success"}:  2,
+		{"east", "viewed.", "nxdomain"}: 0,
+		{"west", "viewed.", "success"}:  0,
+		{"west", "viewed.", "nxdomain"}: 2,
+		{"", "viewed.", "success"}:      2,
+	} {
+		if got := counted[labels]; got != want {
+			t.Errorf("%v: %v, want %v", labels, got, want)
+		}
+	}
+}
+
 func TestNoLabelCarriesAQuerysName(t *testing.T) {
 	t.Parallel()
 	h, _, _ := fixture{zones: "labels"}.handler(t)
@@ -97,6 +124,12 @@ func TestMetricsAreNamedAsCoreDNSNamesThem(t *testing.T) {
 // plugin prometheus shows them.
 func requests(t *testing.T) map[[3]string]float64 {
 	t.Helper()
+	return requestsOf(t, "server", "zone", "result")
+}
+
+// requestsOf returns the values of requests_total, summed up by three labels.
+func requestsOf(t *testing.T, by ...string) map[[3]string]float64 {
+	t.Helper()
 	families, err := prometheus.DefaultGatherer.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +144,7 @@ func requests(t *testing.T) map[[3]string]float64 {
 			for _, l := range m.GetLabel() {
 				labels[l.GetName()] = l.GetValue()
 			}
-			values[[3]string{labels["server"], labels["zone"], labels["result"]}] = m.GetCounter().GetValue()
+			values[[3]string{labels[by[0]], labels[by[1]], labels[by[2]]}] += m.GetCounter().GetValue()
 		}
 	}
 	return values
