@@ -67,7 +67,8 @@
 // changes the index (a mutex sees to that). A query takes no lock and, but for
 // the string that [View.PTR] returns, allocates nothing. The index is no
 // snapshot: two queries may see two states of it, but each answer is one
-// [Record], which is immutable.
+// [Record], which is immutable. [View.Snapshot] takes a snapshot, and holds up the
+// writer, not the readers, while it copies a pointer for each address.
 //
 // A change is published in the order: departing PTRs go, names are stored, new
 // PTRs come. So is a move, in which an entry stays and an address of it changes,

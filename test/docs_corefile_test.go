@@ -132,6 +132,8 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 			}
 		case "forward":
 			line = "forward " + args[0] + " " + upstream
+		case "to": // secondaries
+			line = "to " + upstream
 		case "root":
 			root = d.place(d.dir, args[0])
 			line = "root " + root
