@@ -13,7 +13,12 @@ import (
 // other records as text, sorted; ok is false where there is no transfer.
 func (s *server) transfer(zone string) (serial uint32, rrs []string, ok bool) {
 	s.t.Helper()
-	ch, err := new(dns.Transfer).In(new(dns.Msg).SetAxfr(dns.Fqdn(zone)), s.addr)
+	conn, err := s.dial()
+	if err != nil {
+		return 0, nil, false
+	}
+	defer conn.Close()
+	ch, err := (&dns.Transfer{Conn: conn}).In(new(dns.Msg).SetAxfr(dns.Fqdn(zone)), s.addr)
 	if err != nil {
 		return 0, nil, false
 	}
