@@ -1,11 +1,13 @@
 package test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -58,7 +60,11 @@ func TestTheMigrationGuideIsRehearsed(t *testing.T) {
 	corefile := readDoc(t, "examples/migration/Corefile")
 	write(t, dir, "Corefile", strings.ReplaceAll(corefile, ":1053", ":"+freePort(t)))
 	script := "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\nset -x\n" + strings.Join(commands[1:], "\n")
-	cmd := exec.Command("bash", "-c", script)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", script)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
