@@ -140,6 +140,8 @@ func (i *importer) decide(c *claim) {
 	case has.IsValid():
 		c.WinnerMesh = i.from[seat{c.key, c.From.Is4()}]
 		no(RuleMesh, "mesh %q says %v, and comes first", c.WinnerMesh, has)
+	case change != nil && change.New.Released: // Kuma has given its owner another
+		lost(RuleCooldown, change.New.Owner, "%v had it, and it cools down", change.New.Owner)
 	case change != nil && i.statics[c.From]:
 		lost(RuleStatic, change.New.Owner, "it is the static address of %v", change.New.Owner)
 	case change != nil:

@@ -3,6 +3,7 @@ package allocator_test
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -191,5 +192,25 @@ func TestWhatKumaGaveIsNotImported(t *testing.T) {
 		"m given 10.0.0.2":   "moved from 10.0.0.2 to 10.0.0.1 by given",
 		"n a 10.0.0.1":       "moved from 10.0.0.1 to 10.0.0.4 by given",
 		"n follows 10.0.0.3": "kept from 10.0.0.3 to 10.0.0.3", // it is what Kuma had for it
+	})
+}
+
+// TestAnImportDoesNotReuseWhatKumaHasJustReplaced: the address that an entry gives
+// up, because a table says that Kuma gave it another, cools down for others.
+func TestAnImportDoesNotReuseWhatKumaHasJustReplaced(t *testing.T) {
+	t.Parallel()
+	cfg := allocator.Config{Layout: layout("10.0.0.0/28"), Cooldown: time.Minute, MaxRelease: anyRelease}
+	a := open(t, memstore.New(), &clock{running: time.Second}, cfg)
+	apply(t, a, full(set("m", "web")))
+	wantTable(t, a, map[string]string{"web": "10.0.0.1"})
+	web := published("n", "web")
+	web.Listings[0].Terms = &vip.Terms{Given: []netip.Addr{netip.MustParseAddr("241.0.0.1")}}
+	i, err := a.Import(t.Context(), []*vip.Row{web, published("n", "a", "10.0.0.1")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutcomes(t, i, map[string]string{
+		"n web invalid IP": "new from invalid IP to 241.0.0.1",
+		"n a 10.0.0.1":     "conflict from 10.0.0.1 to 10.0.0.2 by cooldown of web",
 	})
 }
