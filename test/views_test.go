@@ -134,7 +134,7 @@ func (s *server) ports(name string) (ports []uint16) {
 
 // outside returns an ExternalService document.
 func outside(mesh, service string, port int) string {
-	return fmt.Sprintf("type: ExternalService\nmesh: %s\nname: %s\ntags:\n  kuma.io/service: %[2]s\nnetworking:\n  address: 192.0.2.1:%d\n", mesh, service, port)
+	return fmt.Sprintf("type: ExternalService\nmesh: %s\nname: %s-%d\ntags:\n  kuma.io/service: %[2]s\nnetworking:\n  address: 192.0.2.1:%[3]d\n", mesh, service, port)
 }
 
 func TestTwoClientsSeeTwoWorldsOfOneTable(t *testing.T) {
