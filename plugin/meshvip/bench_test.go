@@ -4,17 +4,21 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/coredns/caddy"
 	"github.com/coredns/coredns/core/dnsserver"
 	"github.com/coredns/coredns/plugin"
+	"github.com/coredns/coredns/plugin/file"
 	_ "github.com/coredns/coredns/plugin/hosts" // the peer
 	"github.com/meshvip/coredns-meshvip/names"
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -80,13 +84,63 @@ func hostsOf(b *testing.B, v *names.View, rows []*vip.Row) plugin.Handler {
 	}
 }
 
-// BenchmarkServeDNS compares our time for a question with that of plugin hosts
-// over the same names, in the same process. The two take turns, a batch of
-// questions each, so that whatever else the machine does meets both; what is
-// reported is the median batch of each, and the ratio of the two.
+// fileOf returns plugin file over a zone with the names of the rows.
+func fileOf(b *testing.B, v *names.View, rows []*vip.Row) plugin.Handler {
+	b.Helper()
+	text, w := io.Pipe()
+	go func() {
+		buffered := bufio.NewWriter(w)
+		fmt.Fprint(buffered, "mesh. 60 IN SOA ns.dns.mesh. hostmaster.mesh. 7 60 30 86340 5\nmesh. 60 IN NS ns.dns.mesh.\n")
+		for _, r := range rows {
+			name := benchName(v, r)
+			fmt.Fprintf(buffered, "%s 60 IN A %v\n%s 60 IN AAAA %v\n", name, r.V4, name, r.V6)
+		}
+		w.CloseWithError(buffered.Flush())
+	}()
+	z, err := file.Parse(text, "mesh.", "bench", 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return file.File{Zones: file.Zones{Z: map[string]*file.Zone{"mesh.": z}, Names: []string{"mesh."}}}
+}
+
+// benchQuestions returns questions of a thousand names that are spread over all, by
+// what is asked for.
+func benchQuestions(b *testing.B, v *names.View, rows []*vip.Row) map[string][]*dns.Msg {
+	b.Helper()
+	const questions = 1000
+	all := map[string][]*dns.Msg{}
+	ask := func(what, name string, qtype uint16) {
+		all[what] = append(all[what], new(dns.Msg).SetQuestion(name, qtype))
+	}
+	for i := range questions {
+		r := rows[i*(len(rows)/questions)]
+		name := benchName(v, r)
+		ask("A", name, dns.TypeA)
+		ask("AAAA", name, dns.TypeAAAA)
+		ask("NODATA", name, dns.TypeMX)
+		ask("NXDOMAIN", "no-"+name, dns.TypeA)
+		_, above, _ := strings.Cut(name, ".")
+		ask("ancestor", above, dns.TypeA)
+		for family, addr := range map[string]netip.Addr{"PTR4": r.V4, "PTR6": r.V6} {
+			reverse, err := dns.ReverseAddr(addr.String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			ask(family, reverse, dns.TypePTR)
+		}
+	}
+	return all
+}
+
+// BenchmarkServeDNS compares our time for a question with that of plugin hosts and
+// of plugin file over the same names, in the same process. They take turns, a batch
+// of questions each, so that whatever else the machine does meets all; what is
+// reported is the median batch of each, and the ratios: "ratio" is that to hosts.
 //
 // The questions are of a thousand names spread over all: those that are asked
-// often, and are then in the processor's caches for both plugins.
+// often, and are then in the processor's caches for every plugin. Plugin hosts has
+// no answer to a name that does not exist, and the reverse zones are not files.
 func BenchmarkServeDNS(b *testing.B) {
 	for _, size := range []int{10_000, 1_000_000} {
 		b.Run(fmt.Sprintf("names=%d", size), func(b *testing.B) {
@@ -94,32 +148,24 @@ func BenchmarkServeDNS(b *testing.B) {
 			ours, _, x := fixture{rows: rows, pools: []string{"240.0.0.0/8", "fd00:6d76::/64"}}.handler(b)
 			v := x.View(nil)
 			defer v.Close()
-			peer := hostsOf(b, v, rows)
-
-			const questions = 1000
-			byType := map[string][]*dns.Msg{}
-			for i := range questions {
-				r := rows[i*(size/questions)]
-				name := benchName(v, r)
-				byType["A"] = append(byType["A"], new(dns.Msg).SetQuestion(name, dns.TypeA))
-				byType["AAAA"] = append(byType["AAAA"], new(dns.Msg).SetQuestion(name, dns.TypeAAAA))
-				for family, addr := range map[string]netip.Addr{"PTR4": r.V4, "PTR6": r.V6} {
-					reverse, err := dns.ReverseAddr(addr.String())
-					if err != nil {
-						b.Fatal(err)
-					}
-					byType[family] = append(byType[family], new(dns.Msg).SetQuestion(reverse, dns.TypePTR))
+			hosts, zone := hostsOf(b, v, rows), fileOf(b, v, rows)
+			questions := benchQuestions(b, v, rows)
+			for _, what := range []string{"A", "AAAA", "PTR4", "PTR6", "NXDOMAIN", "NODATA", "ancestor"} {
+				peers := map[string]plugin.Handler{"hosts": hosts, "file": zone}
+				switch what {
+				case "PTR4", "PTR6":
+					delete(peers, "file")
+				case "NXDOMAIN", "NODATA", "ancestor":
+					delete(peers, "hosts")
 				}
-			}
-			for _, qtype := range []string{"A", "AAAA", "PTR4", "PTR6"} {
-				b.Run(qtype, func(b *testing.B) { compareWithPeer(b, ours, peer, byType[qtype]) })
+				b.Run(what, func(b *testing.B) { compareWithPeers(b, ours, peers, questions[what]) })
 			}
 		})
 	}
 }
 
-// compareWithPeer asks both plugins all questions in turn.
-func compareWithPeer(b *testing.B, ours, peer plugin.Handler, qs []*dns.Msg) {
+// compareWithPeers asks all plugins all questions in turn.
+func compareWithPeers(b *testing.B, ours plugin.Handler, peers map[string]plugin.Handler, qs []*dns.Msg) {
 	w := &discard{}
 	batch := func(h plugin.Handler) time.Duration {
 		ctx := context.WithValue(context.Background(), dnsserver.Key{}, &dnsserver.Server{Addr: "dns://:53"})
@@ -135,6 +181,8 @@ func compareWithPeer(b *testing.B, ours, peer plugin.Handler, qs []*dns.Msg) {
 		}
 		return took
 	}
+	all := maps.Clone(peers)
+	all["meshvip"] = ours
 	// What was loaded is collected, and one collection more has passed: from
 	// then on replies come to lie in memory that has been used before, as in a
 	// server that has run for a while.
@@ -143,24 +191,33 @@ func compareWithPeer(b *testing.B, ours, peer plugin.Handler, qs []*dns.Msg) {
 	goruntime.ReadMemStats(&m)
 	for settled := m.NumGC + 1; m.NumGC < settled; goruntime.ReadMemStats(&m) {
 		for range 100 {
-			batch(ours)
-			batch(peer)
+			for _, h := range all {
+				batch(h)
+			}
 		}
 	}
-	var us, them []time.Duration
+	took := make(map[string][]time.Duration)
 	for b.Loop() {
-		us = append(us, batch(ours))
-		them = append(them, batch(peer))
+		for name, h := range all {
+			took[name] = append(took[name], batch(h))
+		}
 	}
-	perQuestion := func(d []time.Duration) float64 {
+	perQuestion := func(name string) float64 {
+		d := took[name]
 		slices.Sort(d)
 		return float64(d[len(d)/2].Nanoseconds()) / float64(len(qs))
 	}
-	b.ReportMetric(0, "ns/op") // of both together: of no interest
-	b.ReportMetric(perQuestion(us), "meshvip-ns")
-	b.ReportMetric(perQuestion(them), "hosts-ns")
-	b.ReportMetric(perQuestion(us)/perQuestion(them), "ratio")
+	b.ReportMetric(0, "ns/op") // of all together: of no interest
 	ctx := context.Background()
-	b.ReportMetric(testing.AllocsPerRun(100, func() { _, _ = ours.ServeDNS(ctx, w, qs[0]) }), "meshvip-allocs")
-	b.ReportMetric(testing.AllocsPerRun(100, func() { _, _ = peer.ServeDNS(ctx, w, qs[0]) }), "hosts-allocs")
+	for name, h := range all {
+		b.ReportMetric(perQuestion(name), name+"-ns")
+		b.ReportMetric(testing.AllocsPerRun(100, func() { _, _ = h.ServeDNS(ctx, w, qs[0]) }), name+"-allocs")
+	}
+	for name := range peers {
+		unit := name + "-ratio"
+		if name == "hosts" {
+			unit = "ratio"
+		}
+		b.ReportMetric(perQuestion("meshvip")/perQuestion(name), unit)
+	}
 }

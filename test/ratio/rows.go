@@ -29,6 +29,11 @@ var rows = []row{
 	ratio("AAAA, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/AAAA", 0.5),
 	ratio("PTR, 10,000 names, of plugin hosts' time", "ServeDNS/names=10000/PTR4", 0.25),
 	ratio("PTR, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/PTR4", 0.25),
+	ofFile("A, 10,000 names, of plugin file's time", "ServeDNS/names=10000/A", 0.5),
+	ofFile("A, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/A", 0.5),
+	ofFile("a name that does not exist, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/NXDOMAIN", 0.5),
+	ofFile("a type that a name lacks, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/NODATA", 0.5),
+	ofFile("an ancestor of names, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/ancestor", 0.5),
 	{what: "A, allocations", bench: "ServeDNS/names=1000000/A", unit: "meshvip-allocs", goal: 4},
 	{what: "PTR, allocations", bench: "ServeDNS/names=1000000/PTR4", unit: "meshvip-allocs", goal: 4},
 	applied("memory", 1_000_000, 10_000, 1_000_000, 10, 1.2),
@@ -59,6 +64,11 @@ var rows = []row{
 // ratio is the row of a benchmark that compares by itself.
 func ratio(what, bench string, goal float64) row {
 	return row{what: what, bench: bench, unit: "ratio", goal: goal}
+}
+
+// ofFile is ratio for one that compares with plugin file too.
+func ofFile(what, bench string, goal float64) row {
+	return row{what: what, bench: bench, unit: "file-ratio", goal: goal}
 }
 
 // applied is the row of one new entry in a table of n entries in meshes,
