@@ -135,3 +135,39 @@ func TestTheServerEndsAtAnyMomentOfAReload(t *testing.T) {
 	s.resolves(fmt.Sprintf("n-%d-%d.mesh", times-1, each-1))
 	s.stop()
 }
+
+// Plugin health lets a server that ends answer for a while, so that those who
+// ask can turn to another. By then the other has the store.
+func TestALameDuckAnswersWhileItsSuccessorHasTheStore(t *testing.T) {
+	t.Parallel()
+	p := exampleSite(t)
+	lame := "health 127.0.0.1:" + freePort(t) + " {\n\t\tlameduck 60s\n\t}"
+	s := launch(t, p.dir, strings.Replace(p.corefile(), "errors", "errors\n\t"+lame, 1), "127.0.0.1:"+p.port)
+	before := s.resolveAll(exampleNames()...)
+	s.signal(syscall.SIGTERM)
+	s.logged("Going into lameduck mode")
+
+	heir := *p
+	heir.port, heir.ready, heir.metrics = freePort(t), "127.0.0.1:"+freePort(t), "127.0.0.1:"+freePort(t)
+	heir.dir = t.TempDir()
+	next := heir.start()
+	write(t, p.resources, "new.yaml", dataplane("default", "new", "new"))
+	next.resolves("new.mesh")
+	next.unmoved(before)
+	next.unlogged("in use by another process")
+
+	s.unmoved(before)
+	for _, name := range []string{"backend.mesh", "stock.mesh"} {
+		if ptr := s.ptr(before[name]); ptr != name+"." {
+			t.Errorf("the name of %v is %q", before[name], ptr)
+		}
+	}
+	if got := s.rcode("no-such.mesh"); got != "NXDOMAIN" {
+		t.Errorf("no-such.mesh: %s", got)
+	}
+	if r := s.ask("backend.mesh", dns.TypeSRV); len(r.Answer) == 0 || len(r.Extra) == 0 {
+		t.Errorf("backend.mesh SRV: %v", r)
+	}
+	s.kill()
+	next.stop()
+}
