@@ -141,3 +141,26 @@ func TestAControlPlaneOutOfReachIsServedAroundAndWaitedFor(t *testing.T) {
 	}
 	s.servesOther()
 }
+
+// A reload that names the store of another process fails, says which it is, and
+// changes nothing here or there.
+func TestAReloadToTheStoreOfAnotherProcessFailsAndNamesIt(t *testing.T) {
+	t.Parallel()
+	p, other := exampleSite(t), exampleSite(t)
+	s, holder := p.start(), other.start()
+	before, there := s.resolveAll(exampleNames()...), holder.resolveAll(exampleNames()...)
+	s.reloadTo(p, p.corefile("store bolt "+other.store), true)
+	s.logLine("[ERROR] SIGUSR1", other.store, "in use by another process")
+	write(t, p.resources, "new.yaml", dataplane("default", "new", "new"))
+	s.resolves("new.mesh")
+	s.unmoved(before)
+	holder.unmoved(there)
+	if got := holder.rcode("new.mesh"); got != "NXDOMAIN" {
+		t.Errorf("new.mesh at the other server: %s", got)
+	}
+	// When the other has gone, its table is taken up.
+	holder.stop()
+	s.reloadTo(p, p.corefile("store bolt "+other.store), false)
+	s.resolves("new.mesh")
+	s.unmoved(there)
+}
