@@ -222,7 +222,8 @@ func (p *plan) release() {
 		if p.t.aside && e.old == nil && !gone {
 			p.keepAside(key, e)
 		}
-		if e.old == nil || !gone && len(given) == 0 {
+		_, frozen := p.t.frozen[key]
+		if e.old == nil || !gone && (len(given) == 0 || frozen) {
 			continue
 		}
 		for _, a := range e.old.Addrs() {

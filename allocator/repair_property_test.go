@@ -302,7 +302,8 @@ func TestARepairReportTouchesNothing(t *testing.T) {
 		shown := func() {
 			now := rowMap(a.Rows())
 			for key, r := range w.rows() {
-				if s := now[key]; s != nil && (r.V4.IsValid() && s.V4 != r.V4 || r.V6.IsValid() && s.V6 != r.V6) {
+				// What Kuma gave others to gives the table's back when it changes.
+				if s := now[key]; s != nil && len(s.Given()) == 0 && (r.V4.IsValid() && s.V4 != r.V4 || r.V6.IsValid() && s.V6 != r.V6) {
 					t.Fatalf("%v shows %v, and had %v (%v)", key, s.Addrs(), r.Addrs(), steps)
 				}
 			}
