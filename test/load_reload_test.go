@@ -217,6 +217,11 @@ func TestFiftyCorefilesAreServedUnderLoadAndLeaveNothingBehind(t *testing.T) {
 	c.everybody(s, 20)
 	s.stop()
 	c.leaves()
+	for _, a := range c.askers {
+		if a.lost.Load() > 1 { // the one that was asked as the process ended
+			t.Errorf("%v, when the server ended", a)
+		}
+	}
 	if s.err != nil {
 		t.Errorf("the server ended with %v", s.err)
 	}
