@@ -15,6 +15,8 @@ const (
 	codeUsage    = 2
 	codeUnopened = 3 // the table, or a file, could not be reached, opened or read
 	codeNotFound = 4
+	// As a shell has it for Ctrl-C.
+	codeInterrupted = 130
 )
 
 // exitError is an error that ends the program with a code of its own.
@@ -47,6 +49,18 @@ func coded(code int, format string, args ...any) error {
 // output.
 var errFound error = &exitError{codeWrong, errors.New("")}
 
+// errInterrupted is the error of a command that a signal ended.
+var errInterrupted error = &exitError{codeInterrupted, errors.New("interrupted")}
+
+// ended returns the error of a command in ctx: one that only says, in whatever
+// words, that ctx was interrupted is errInterrupted.
+func ended(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+		return errInterrupted
+	}
+	return err
+}
+
 // exitCode returns the code that the program ends with after err. An error that
 // has none of its own comes from a place that could not be reached or read;
 // before a command has begun, from the command line.
@@ -63,7 +77,7 @@ func exitCode(err error, begun bool) int {
 	case !begun:
 		return codeUsage
 	case errors.Is(err, context.Canceled):
-		return 130 // as a shell has it for Ctrl-C
+		return codeInterrupted
 	}
 	return codeUnopened
 }

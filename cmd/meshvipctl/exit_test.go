@@ -9,6 +9,28 @@ import (
 	"github.com/meshvip/coredns-meshvip/admin"
 )
 
+func TestAnInterruptIsNoErrorOfWhatItStopped(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("a signal came")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	broken := errors.New("it broke")
+	if got := ended(ctx, context.Canceled); got != context.Canceled {
+		t.Errorf("before it, an error became %v", got)
+	}
+	cancel(cause)
+	for err, want := range map[error]error{
+		nil:                                   nil,
+		broken:                                broken,
+		context.Canceled:                      errInterrupted,
+		unopened("no server: %w", cause):      errInterrupted,
+		fmt.Errorf("x: %w", context.Canceled): errInterrupted,
+	} {
+		if got := ended(ctx, err); got != want {
+			t.Errorf("%v became %v, want %v", err, got, want)
+		}
+	}
+}
+
 func TestEveryErrorHasItsExitCode(t *testing.T) {
 	t.Parallel()
 	plain := errors.New("it broke")

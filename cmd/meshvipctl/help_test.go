@@ -112,10 +112,11 @@ func TestTheExitCodesAreThoseOfTheHelp(t *testing.T) {
 	t.Parallel()
 	for code, words := range map[int]string{
 		codeOK: "done", codeWrong: "is not as it should be", codeUsage: "command line", codeUnopened: "cannot be reached", codeNotFound: "is not there",
+		codeInterrupted: "a signal ended it",
 	} {
 		found := false
 		for line := range strings.SplitSeq(rootExitCodes, "\n") {
-			found = found || strings.HasPrefix(line, fmt.Sprintf("  %d  ", code)) && strings.Contains(line, words)
+			found = found || strings.HasPrefix(line, fmt.Sprintf("%3d  ", code)) && strings.Contains(line, words)
 		}
 		if !found {
 			t.Errorf("the help does not say of exit code %d that something %s", code, words)

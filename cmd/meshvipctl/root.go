@@ -62,7 +62,8 @@ const rootExitCodes = `Exit codes:
   1  something is not as it should be: a breach, a difference, a refused plan
   2  the command line is not understood
   3  a table or file cannot be reached, opened or read
-  4  what was asked for is not there`
+  4  what was asked for is not there
+130  a signal ended it, such as Ctrl-C (watch ends with 0)`
 
 const rootExample = `  meshvipctl status
   meshvipctl explain backend.mesh
@@ -108,7 +109,7 @@ func run(ctx context.Context, s *session, args []string) int {
 	root := newRoot(s)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = errors.Join(err, s.close())
+	err = errors.Join(ended(ctx, err), s.close())
 	code := exitCode(err, s.begun)
 	if err != nil && err.Error() != "" {
 		fmt.Fprintln(s.err, "meshvipctl: "+printableLines(strings.TrimSpace(err.Error())))
