@@ -260,7 +260,7 @@ func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
 	p.ask(b, a.cfg.MaxRelease)
 	failpoint.Hit("planned")
 	a.expect(p)
-	err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full), func() {
+	err := a.commit(ctx, p.delta(a.unix(), a.t.meta.Synced || b.Full && !b.Unread), func() {
 		a.logHolds(p)
 		a.held, a.reasons, a.incomplete = p.held, p.reasons, b.Incomplete
 	})

@@ -68,8 +68,9 @@ type Meta struct {
 	Pools []Pool
 	// Generation counts the plans of moves that were confirmed and carried out.
 	Generation uint64
-	// Synced: a source has been read completely once, so that a name which is
-	// not in the table is known not to exist.
+	// Synced: all sources have been read once, so that a name which is not in the
+	// table is known not to exist, but for what stands in parts that could not be
+	// read.
 	Synced bool
 	// Options is a fingerprint of what else answers depend on.
 	Options string

@@ -219,6 +219,48 @@ func TestAControlPlaneThatGivesAddressesItselfIsWarnedOf(t *testing.T) {
 	s.logged("Follow it, or turn its addresses off")
 }
 
+// What answers for every path, and is no control plane, tells of no service that it
+// is gone, and of no name that there is none.
+func TestWhatIsNoControlPlaneIsNeverRead(t *testing.T) {
+	t.Parallel()
+	for what, answer := range map[string]http.HandlerFunc{
+		"it knows no path": http.NotFound,
+		"all of it is empty": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"total":0,"items":[],"next":null}`)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			wrong := httptest.NewServer(answer)
+			t.Cleanup(wrong.Close)
+			p := newSite(t)
+			s := p.start(fromKuma(wrong.URL))
+			s.logged("check that the URL is that of a control plane's API")
+			if r := s.ask("nope.mesh", dns.TypeA); r.Rcode != dns.RcodeServerFailure {
+				t.Errorf("an unknown name is answered with %s, although nothing was read", dns.RcodeToString[r.Rcode])
+			}
+			if _, err := fetch("http://" + p.ready + "/ready"); err == nil {
+				t.Error("ready, although nothing was read")
+			}
+			s.stop()
+
+			// A table that was filled stays, and so does one of few entries.
+			cp, url := controlPlane(t)
+			cp.Put("dataplanes", dataplaneJSON("default", "one", "web", "backend"))
+			s = p.start(fromKuma(url))
+			before := s.resolveAll("web.mesh", "backend.mesh")
+			s.stop()
+			s = p.start(fromKuma(wrong.URL))
+			s.logged("check that the URL is that of a control plane's API")
+			write(t, p.resources, "a.yaml", dataplane("default", "two", "file"))
+			p.reload(s, fromKuma(wrong.URL), "source file "+p.resources)
+			s.resolves("file.mesh") // something was handed over
+			s.unmoved(before)
+		})
+	}
+}
+
 func TestAGlobalControlPlaneIsRefused(t *testing.T) {
 	t.Parallel()
 	cp, url := controlPlane(t)

@@ -31,7 +31,10 @@ type Batch struct {
 	// says which, for the operator. Nothing may be released because of an
 	// incomplete batch; it may only add and change.
 	Incomplete string
-	Meshes     []MeshUpdate
+	// Unread says that some source has never been read at all: a name that
+	// nobody lists may well exist. Incomplete is not empty then.
+	Unread bool
+	Meshes []MeshUpdate
 }
 
 // Changes returns how many entries the batch sets or drops.

@@ -20,7 +20,10 @@ type delivery struct {
 	full bool
 	// owed says that a batch was incomplete, so that releases may have been
 	// withheld that a full batch has to bring.
-	owed    bool
+	owed bool
+	// unread says that some source was never read when the last batch was handed
+	// over.
+	unread  bool
 	synced  bool
 	backoff time.Duration
 	retry   time.Time // zero unless a batch failed
@@ -28,17 +31,20 @@ type delivery struct {
 }
 
 // next returns the batch to hand over, and whether there is one.
-func (d *delivery) next(now time.Time, desired *Desired, incomplete string) (vip.Batch, bool) {
+//
+// A source that is read for the first time, when others were handed over already, may
+// change nothing: that all were read is told all the same, by a full batch.
+func (d *delivery) next(now time.Time, desired *Desired, incomplete string, unread bool) (vip.Batch, bool) {
 	if now.Before(d.retry) && !desired.Touched() {
 		return vip.Batch{}, false
 	}
 	var b vip.Batch
-	if d.full || d.owed && incomplete == "" {
+	if d.full || d.owed && incomplete == "" || d.unread && !unread {
 		b = desired.All()
 	} else if b = desired.Changes(); len(b.Meshes) == 0 {
 		return vip.Batch{}, false
 	}
-	b.Incomplete = incomplete
+	b.Incomplete, b.Unread = incomplete, unread
 	return b, true
 }
 
@@ -51,7 +57,7 @@ func (d *delivery) ended(now time.Time, b vip.Batch, err error) {
 		return
 	}
 	d.backoff, d.retry, d.refused = 0, time.Time{}, ""
-	d.full = false
+	d.full, d.unread = false, b.Unread
 	switch {
 	case b.Incomplete != "":
 		d.owed = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -160,14 +161,15 @@ func (u *Union) Next(now time.Time) (vip.Batch, bool) {
 	if !u.ready(now) {
 		return vip.Batch{}, false
 	}
-	return u.delivery.next(now, u.desired, u.incomplete())
+	unread := slices.ContainsFunc(u.feeds, func(f *feed) bool { return !f.state.Read })
+	return u.delivery.next(now, u.desired, u.incomplete(), unread)
 }
 
 // ready reports whether something can be said of what is desired.
 func (u *Union) ready(now time.Time) bool {
 	read, waiting := false, false
 	for _, f := range u.feeds {
-		read = read || f.state.Read
+		read = read || f.state.Read || len(f.places) > 0
 		waiting = waiting || !f.reported
 	}
 	return read && (!waiting || !now.Before(u.began.Add(firstWait)))

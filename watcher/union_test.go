@@ -127,6 +127,28 @@ func TestASourceThatWasNeverReadReleasesNothing(t *testing.T) {
 	}
 }
 
+func TestWhatIsKnownOfAHalfReadSourceCountsAndDeniesNothing(t *testing.T) {
+	t.Parallel()
+	u := watcher.NewUnion("kuma http://cp")
+	now := time.Unix(1e9, 0)
+	u.Feed(0).Put("http://cp/e", []watcher.Resource{proxy("default", "p", "a")})
+	u.Feed(0).Commit(watcher.State{Incomplete: "dataplanes"})
+	b, ok := u.Next(now)
+	if !ok || !b.Full || !b.Unread || b.Incomplete == "" || len(b.Meshes) != 1 {
+		t.Fatalf("batch %+v, %v", b, ok)
+	}
+	u.Applied(now, b, nil)
+	// It is read now, and has nothing more: that is told.
+	u.Feed(0).Commit(watcher.State{Read: true, Incomplete: "one resource"})
+	if b, ok = u.Next(now); !ok || !b.Full || b.Unread || b.Incomplete == "" {
+		t.Fatalf("batch %+v, %v", b, ok)
+	}
+	u.Applied(now, b, nil)
+	if b, ok = u.Next(now); ok {
+		t.Fatalf("one more batch: %+v", b)
+	}
+}
+
 func TestOneSourceDoesNotHoldUpTheFirstBatchForLong(t *testing.T) {
 	t.Parallel()
 	r := receive(t, "file /d", "kuma http://cp")

@@ -25,5 +25,5 @@ go mod edit -require=github.com/meshvip/coredns-meshvip@v0.0.0 -replace="github.
 export GOFLAGS=-mod=mod
 go generate coredns.go
 go build -buildvcs=false -ldflags "-X github.com/coredns/coredns/coremain.GitCommit=meshvip-$version" -o "$output" .
-"$output" -plugins | grep -x "  *dns.meshvip" >/dev/null
+"$output" -plugins | grep -x meshvip >/dev/null || { echo "$output does not have the plugin" >&2; exit 1; }
 echo "$output has all of CoreDNS's plugins, and meshvip"

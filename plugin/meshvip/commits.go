@@ -105,7 +105,7 @@ func (r *runtime) apply(ctx context.Context, b vip.Batch) error {
 		return err
 	}
 	r.changed()
-	if b.Full {
+	if b.Full && !b.Unread {
 		r.synced.Store(true)
 		r.notify.look()
 	}

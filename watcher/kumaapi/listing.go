@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+
+	"github.com/meshvip/coredns-meshvip/watcher/kuma"
 )
 
 const (
@@ -121,6 +123,9 @@ func (p *pager) walk(ctx context.Context) (listing, error) {
 			return listing{}, &failure{what: fmt.Sprintf("the listing does not end (%d pages, the last one with %d items): check what stands between here and the control plane", len(got.pages), len(c.page.items))}
 		}
 		offset = next
+	}
+	if count == 0 && p.typ == kuma.TypeMesh {
+		return listing{}, &failure{what: "it lists no mesh at all, so that nothing can be in any: check that the URL is that of a control plane's API, or create a mesh"}
 	}
 	got.whole = steady && count == got.pages[0].total
 	p.pages = pages

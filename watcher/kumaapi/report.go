@@ -23,9 +23,11 @@ type report struct {
 
 // state says what is known of the control plane.
 func (m *mirror) state() watcher.State {
-	s := watcher.State{Incomplete: m.incomplete()}
+	// What answers only to kinds that not every version has, by not knowing them, is
+	// perhaps no control plane.
+	s := watcher.State{Read: true, Incomplete: m.incomplete()}
 	for _, l := range m.kinds {
-		s.Read = s.Read || l.known
+		s.Read = s.Read && (l.known || !l.always)
 	}
 	m.synced = m.synced || s.Read && s.Incomplete == ""
 	return s
