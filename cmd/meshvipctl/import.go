@@ -44,9 +44,9 @@ an address would move by that, the import is refused, and ends with 1, until
 to hand back to Kuma, in the format that they came in (older ones in format 3).
 
 A row that cannot be read is told and set aside; the rest is imported, and the
-exit code is 0. With --strict nothing is imported then, and it is 1. A file that
-cannot be read to its end is never imported in part. To import the same tables
-again changes nothing, and ends with 0.`,
+exit code is 0. With --strict, or where not one row can be read, nothing is
+imported, and it is 1. A file that cannot be read to its end is never imported
+in part. To import the same tables again changes nothing, and ends with 0.`,
 		Example: `  meshvipctl import tables/ --store meshvip.db --pool 240.0.0.0/8 --dry-run
   meshvipctl import tables/ --corefile Corefile
   kubectl get cm -n kuma-system -o yaml | meshvipctl import - --corefile FILE
@@ -76,8 +76,9 @@ func (s *session) importTables(ctx context.Context, o importOptions, paths []str
 	switch {
 	case len(in.broken) > 0:
 		return unopened("nothing is imported, for not every table can be read whole: correct the file, or leave it out")
-	case len(in.tables) == 0:
-		return unopened("there is no table of virtual IPs in what was given")
+	case in.empty():
+		return wrong("no table of virtual IPs was found in what was given, so nothing is imported: %s, %s, not one good row",
+			count(len(in.tables), "table"), count(len(in.bad), "bad row"))
 	case o.strict && len(in.bad) > 0:
 		return wrong("nothing is imported, for %s cannot be read, and --strict is given", count(len(in.bad), "row"))
 	}

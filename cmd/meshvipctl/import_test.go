@@ -111,3 +111,17 @@ func writeThen(text string, err error) func(io.Writer) error {
 		return cmp.Or(err, werr)
 	}
 }
+
+func TestValuesInMessagesAreCutShort(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 60)
+	for in, want := range map[string]string{
+		`row "a", at byte 7: wrong`:                       `row "a", at byte 7: wrong`,
+		`row "` + long + `": "b" and "` + long[:80] + `"`: `row "` + long[:78] + `…": "b" and "` + long[:80] + `"`,
+		`"` + strings.Repeat("a", 38) + `\"bbb" x`:        `"` + strings.Repeat("a", 38) + `…" x`,
+	} {
+		if got := shortened(in); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"regexp"
+	"strings"
 
 	"github.com/meshvip/coredns-meshvip/kumatable"
 	"github.com/meshvip/coredns-meshvip/vip"
@@ -30,12 +32,40 @@ func (s *session) readTables(paths []string, mesh string) tablesRead {
 		case !errors.As(err, &row):
 			r.broken = append(r.broken, err.Error())
 		case row.Kept:
-			r.odd = append(r.odd, err.Error())
+			r.odd = append(r.odd, shortened(err.Error()))
 		default:
-			r.bad = append(r.bad, err.Error())
+			r.bad = append(r.bad, shortened(err.Error()))
 		}
 	}
 	return r
+}
+
+// shownValue is how much is shown of a value that is not understood.
+const shownValue = 40
+
+// quoted is a value in a message, as %q writes it.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// shortened returns a message with its quoted values cut, for a row may have
+// anything where a short word belongs.
+func shortened(message string) string {
+	return quoted.ReplaceAllStringFunc(message, func(q string) string {
+		value := q[1 : len(q)-1]
+		if columns(value) <= shownValue {
+			return q
+		}
+		return `"` + strings.TrimRight(string([]rune(value)[:shownValue-1]), `\`) + `…"`
+	})
+}
+
+// empty reports whether no table has a row that could be read.
+func (r tablesRead) empty() bool {
+	for _, t := range r.tables {
+		if len(t.Rows) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // rows returns the rows of all tables.
