@@ -15,10 +15,11 @@ import (
 
 // restoreOptions are the flags of restore.
 type restoreOptions struct {
-	over, dryRun bool
-	givenSince   uint64
-	knowsGiven   bool
-	cooldown     time.Duration
+	over, otherStore bool
+	dryRun           bool
+	givenSince       uint64
+	knowsGiven       bool
+	cooldown         time.Duration
 }
 
 func restoreCommand(s *session) *cobra.Command {
@@ -29,7 +30,9 @@ func restoreCommand(s *session) *cobra.Command {
 		Short:   "Make a store of a backup, and give no address to the wrong entry",
 		Long: `restore makes the store that --store or the Corefile names of a backup; "-" is
 standard input. The server must not run. With --over it replaces a store that is
-there, and keeps that as PATH.before-restore-TIME.
+there, and keeps that as PATH.before-restore-TIME. One that has another id than
+the backup is the store of another table, or was made anew since; it is replaced
+only with --other-store.
 
 Clients may still know addresses that were given after the backup was made, so
 more is done than to write it back: the serial goes on rising, and no address
@@ -54,9 +57,10 @@ What was done is told in words; --dry-run tells it and writes nothing.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&o.over, "over", false, "replace the store that is there, and keep it beside")
+	f.BoolVar(&o.otherStore, "other-store", false, "replace it although it is not the store of the backup")
 	f.BoolVar(&o.dryRun, "dry-run", false, "tell what would be done, and write nothing")
-	f.Uint64Var(&o.givenSince, "given-since", 0, "most addresses that a pool gave since the backup, where the store is lost")
-	f.DurationVar(&o.cooldown, "cooldown", 0, "cooldown of the table (default: the Corefile's, or 24h)")
+	f.Uint64Var(&o.givenSince, "given-since", 0, "most `addresses` a pool gave since the backup")
+	f.DurationVar(&o.cooldown, "cooldown", 0, "cooldown of the table (default: Corefile's, or 24h)")
 	return c
 }
 
@@ -78,6 +82,10 @@ func (s *session) restore(ctx context.Context, o restoreOptions, from string) er
 		return wrong("there is a store at %s: to replace it give --over, which keeps it beside; \"meshvipctl diff %s %s\" tells how the two differ",
 			path, from, path)
 	}
+	other := o.refused(path, from, old, backup)
+	if other != nil && !o.dryRun {
+		return other
+	}
 	if len(r.Layout.Pools) == 0 {
 		r.Layout = layoutOf(backup.Meta)
 	}
@@ -92,7 +100,21 @@ func (s *session) restore(ctx context.Context, o restoreOptions, from string) er
 		}
 		report.Written = true
 	}
-	return s.print(report, report.text)
+	if err := s.print(report, report.text); err != nil {
+		return err
+	}
+	return other
+}
+
+// refused is the error of a backup that is to replace the store of another table,
+// nil if it may.
+func (o restoreOptions) refused(path, from string, old standingStore, backup allocator.State) error {
+	if old.state == nil || o.otherStore || old.state.Meta.ID == backup.Meta.ID {
+		return nil
+	}
+	return wrong("the store %s is not the one that %s is a backup of: its id is %s, and the backup's is %s;"+
+		" give the backup of this store, or --other-store to replace it all the same",
+		path, from, orNone(old.state.Meta.ID), orNone(backup.Meta.ID))
 }
 
 // restoration returns how to restore, and the path of the store, by the flags and

@@ -78,6 +78,9 @@ func newRestoreReport(path, from string, old standingStore, done allocator.Resto
 
 // text writes the report as somebody reads it who has just lost a table.
 func (r restoreReport) text(p *page) {
+	if n := len(r.Displaced); n > 0 {
+		p.title("%d of %s do not get the backup's address", n, count(r.Entries, "entry"))
+	}
 	if r.Written {
 		p.line("restored %s from %s to %s, serial %d", count(r.Entries, "entry"), r.Backup, r.Store, r.Serial)
 	} else {
