@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/meshvip/coredns-meshvip/admin"
@@ -23,7 +24,9 @@ outside the pools, and the like. It changes nothing.
 
 It verifies the table that the flags name, or the FILEs: stores (through their
 server where one has them open) and backups. Each breach is a line; the exit
-code is 1 if there is any, also where a file is too damaged to be read.`,
+code is 1 if there is any, also where a file is empty, no table, or too damaged
+to be read. Every FILE is looked at: if one is missing, or may not be read, that
+is its line, and the exit code is 3.`,
 		Example: `  meshvipctl verify
   meshvipctl verify /var/lib/meshvip/meshvip.db
   meshvipctl verify backup-*.json`,
@@ -35,6 +38,8 @@ code is 1 if there is any, also where a file is too damaged to be read.`,
 type verified struct {
 	Table string `json:"table"`
 	OK    bool   `json:"ok"`
+	// Unread: it could not be reached or opened, and the one breach says why.
+	Unread bool `json:"unread,omitempty"`
 	// Breaches are what is wrong, one a line.
 	Breaches []string `json:"breaches"`
 	Entries  int      `json:"entries"`
@@ -52,21 +57,37 @@ func (s *session) verify(ctx context.Context, paths []string) error {
 		}
 		found = append(found, v)
 	}
+	code := codeOK
 	for _, path := range paths {
 		v, err := s.verifyFile(ctx, path)
-		if err != nil {
-			return err
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			v = verified{Table: path, Unread: true, Breaches: []string{reason(err)}}
+			code = codeUnopened
 		}
 		found = append(found, v)
 	}
-	ok := true
 	for _, v := range found {
-		ok = ok && v.OK
+		if !v.OK {
+			code = max(code, codeWrong)
+		}
 	}
-	if err := s.print(found, func(p *page) { verifiedText(p, found) }); err != nil || ok {
+	if err := s.print(found, func(p *page) { verifiedText(p, found) }); err != nil || code == codeOK {
 		return err
 	}
-	return errFound
+	return &exitError{code, errFound} // the output has said it
+}
+
+// reason returns what an error says of a file, without its name where it is that
+// of one.
+func reason(err error) string {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		return of.Err.Error()
+	}
+	return err.Error()
 }
 
 // verifyTable verifies the table that the session names.
@@ -115,7 +136,8 @@ func (s *session) verifyFile(ctx context.Context, path string) (verified, error)
 	case err != nil:
 		return verified{}, unopened("%w", err)
 	case kind == kindTable:
-		return verified{}, usage("%s is neither a store nor a backup of one: what a table of Kuma's would become, \"meshvipctl import --dry-run\" tells", path)
+		return verified{Table: path, Breaches: []string{"it is empty, or neither a store nor a backup of one" +
+			" (what a table of Kuma's would become, \"meshvipctl import --dry-run\" tells)"}}, nil
 	case kind == kindStore:
 		own := *s
 		own.admin, own.corefile, own.store, own.open = "", "", path, nil
