@@ -55,7 +55,7 @@ func (h *handler) table(_ http.ResponseWriter, _ *http.Request, q url.Values) (a
 	}
 	p, ok := h.t.Alloc.Page(mesh, after, n)
 	if !ok {
-		return nil, failf(http.StatusNotFound, NotFound, "there is no mesh %.100q: see /v1/meshes", mesh)
+		return nil, failf(http.StatusNotFound, NotFound, "there is no mesh %.100q: GET /v1/meshes lists them", mesh)
 	}
 	answer := TablePage{
 		Rows: []Row{}, Total: p.Total, Serial: p.Meta.Serial, Revision: p.Meta.Revision, Unknown: h.names.unknown(),

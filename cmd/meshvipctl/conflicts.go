@@ -1,9 +1,14 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
 
 func conflictsCommand(s *session) *cobra.Command {
-	var limit int
+	var limit limitFlag
 	var exit bool
 	cmd := &cobra.Command{
 		Use:     "conflicts",
@@ -22,7 +27,7 @@ be read. Each sort says what to do about it.`,
 			if err != nil {
 				return err
 			}
-			list, err := c.Conflicts(cmd.Context(), limit)
+			list, err := c.Conflicts(cmd.Context(), int(limit))
 			if err != nil {
 				return err
 			}
@@ -39,7 +44,31 @@ be read. Each sort says what to do about it.`,
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 0, "show at most so many of each sort (default: the server's choice)")
+	cmd.Flags().Var(&limit, "limit", "show at most so many of each sort (default: the server's choice)")
 	cmd.Flags().BoolVar(&exit, "exit-code", false, "end with 1 if there is anything to show")
 	return cmd
+}
+
+// limitFlag is the number of a flag --limit, 0 where it is not given.
+type limitFlag int
+
+// String implements [pflag.Value].
+func (l *limitFlag) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*l))
+}
+
+// Type implements [pflag.Value].
+func (l *limitFlag) Type() string { return "number" }
+
+// Set implements [pflag.Value].
+func (l *limitFlag) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return errors.New("want a number from 1 on")
+	}
+	*l = limitFlag(n)
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http/httptrace"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -50,6 +52,8 @@ func (s *session) connect(ctx context.Context, a access) (*connection, error) {
 	switch {
 	case missed == nil:
 		return c, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err() // an interrupt says nothing of the server
 	case t.store == "" || !nobody(missed):
 		return nil, unreached(t, missed)
 	}
@@ -80,11 +84,19 @@ func (s *session) reach(ctx context.Context, t target) (*connection, error) {
 	if err != nil {
 		return nil, usage("%s: %w", t.by, err)
 	}
-	ctx, stop := context.WithTimeout(ctx, answerTime)
+	var taken atomic.Bool
+	asking := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { taken.Store(true) },
+	})
+	asking, stop := context.WithTimeout(asking, s.patience)
 	defer stop()
-	status, err := client.Status(ctx)
+	status, err := client.Status(asking)
 	if err != nil {
 		client.Close()
+		if asking.Err() != nil && ctx.Err() == nil && taken.Load() {
+			return nil, unopened("no server answers at %s (%s): it took the connection and did not answer within %s;"+
+				" is it meshvip's admin interface, and is the server not stuck?", t.admin, t.by, span(s.patience))
+		}
 		return nil, err
 	}
 	s.keep(closerFunc(client.Close))

@@ -82,7 +82,13 @@ func newRoot(s *session) *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			// A script's variable that is empty must not lead to another table.
+			for _, name := range []string{"admin", "store", "corefile"} {
+				if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+					return usage("--%s is given and has no value: name one, or leave it out", name)
+				}
+			}
 			// The command line is understood: what fails now is no usage error.
 			s.begun = true
 			return nil
@@ -125,6 +131,9 @@ func oneArg(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return usage("give %s; %d arguments are not one", what, len(args))
+		}
+		if strings.TrimSpace(args[0]) == "" {
+			return usage("give %s; the argument is empty", what)
 		}
 		return nil
 	}

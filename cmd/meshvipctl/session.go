@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -21,6 +22,8 @@ type session struct {
 	inTerm, outTerm, errTerm bool
 	// width is how many columns out has; it counts where out is a terminal.
 	width int
+	// patience is how long a server may take to say that it is there.
+	patience time.Duration
 
 	// What the command line says.
 	admin, store, corefile string
@@ -32,7 +35,7 @@ type session struct {
 
 // newSession returns a session over three streams, of which any may be a terminal.
 func newSession(in io.Reader, out, errs io.Writer, env func(string) string) *session {
-	s := &session{in: in, out: out, err: errs, env: env, format: formatText, width: 80}
+	s := &session{in: in, out: out, err: errs, env: env, format: formatText, width: 80, patience: answerTime}
 	_, s.inTerm = terminal(in)
 	_, s.errTerm = terminal(errs)
 	var fd int

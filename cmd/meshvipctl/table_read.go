@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 
 	"github.com/meshvip/coredns-meshvip/admin"
@@ -29,6 +30,9 @@ func (r *tableReader) each(ctx context.Context, s *session, f func([]admin.Row) 
 			q.Limit = r.limit - r.read
 		}
 		page, err := r.c.Table(ctx, q)
+		if told := (*admin.Error)(nil); r.mesh != "" && errors.As(err, &told) && told.Code == admin.NotFound {
+			return notFound("there is no mesh %.100q: \"meshvipctl meshes\" lists those that there are", r.mesh)
+		}
 		if err != nil {
 			return err
 		}
