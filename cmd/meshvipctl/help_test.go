@@ -36,6 +36,18 @@ func TestEveryCommandSaysWhatItDoesWithExamples(t *testing.T) {
 	}
 }
 
+func TestTheHelpFitsATerminal(t *testing.T) {
+	t.Parallel()
+	root := tool()
+	for _, cmd := range append(root.Commands(), root) {
+		for line := range strings.SplitSeq(cmd.UsageString(), "\n") {
+			if columns(line) > 80 {
+				t.Errorf("%s: wider than 80 columns: %s", cmd.Name(), line)
+			}
+		}
+	}
+}
+
 func TestTheExamplesOfTheHelpAreUnderstood(t *testing.T) {
 	t.Parallel()
 	examples := tool().Example

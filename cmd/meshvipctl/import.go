@@ -55,10 +55,10 @@ in part. To import the same tables again changes nothing, and ends with 0.`,
 		RunE: func(c *cobra.Command, paths []string) error { return s.importTables(c.Context(), o, paths) },
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.pools, "pool", nil, "pool of the new store, as in 240.0.0.0/8; several in order (default: those of the Corefile)")
+	f.StringSliceVar(&o.pools, "pool", nil, "`pools` in order, as in 240.0.0.0/8 (default: the Corefile's)")
 	f.BoolVar(&o.dryRun, "dry-run", false, "tell what would be done, and write nothing")
 	f.BoolVar(&o.acceptMoves, "accept-moves", false, "import although addresses move")
-	f.StringVar(&o.out, "out", "", "directory to write the imported tables to, as they are in the store")
+	f.StringVar(&o.out, "out", "", "`directory` to write the tables to, as the store has them")
 	f.StringVar(&o.mesh, "mesh", "", "mesh of a table whose name does not tell it")
 	f.BoolVar(&o.strict, "strict", false, "import nothing if a row cannot be read")
 	f.BoolVar(&o.all, "all", false, "list the rows that are kept too")

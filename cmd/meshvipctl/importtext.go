@@ -11,7 +11,7 @@ import (
 // that the tables only point at where all is wanted.
 func (r importReport) text(all bool) func(p *page) {
 	return func(p *page) {
-		g := &grid{columns: []column{{head: "MESH"}, {head: "FORMAT"}, {head: "ROWS", right: true}, {head: "READ FROM", cut: true}}}
+		g := &grid{columns: []column{{head: "MESH"}, {head: "FORMAT"}, {head: "ROWS", right: true}, {head: "READ FROM", cut: true, left: true}}}
 		for _, t := range r.Tables {
 			g.add(t.Mesh, fmt.Sprint(t.Format), fmt.Sprint(t.Rows), t.From)
 		}
@@ -22,7 +22,7 @@ func (r importReport) text(all bool) func(p *page) {
 		}
 		p.line("")
 		p.title("not taken over, for nobody has to give them")
-		g = &grid{columns: []column{{head: "MESH"}, {head: "ENTRY", cut: true}, {head: "ADDRESS"}, {head: "WHY", cut: true}}}
+		g = &grid{columns: []column{{head: "MESH"}, {head: "ENTRY", cut: true}, {head: "ADDRESS"}, {head: "WHY", wrap: true}}}
 		for _, f := range r.Foreign {
 			g.add(f.Mesh, f.Entry, f.Address.String(), f.Why)
 		}
@@ -45,7 +45,7 @@ func (r importReport) rowsText(p *page) {
 		if g == nil || row.Mesh != mesh {
 			end()
 			mesh = row.Mesh
-			g = &grid{columns: []column{{head: "ENTRY", cut: true}, {head: "IN THE TABLE"}, {head: "IN THE STORE"}, {head: "WHAT"}, {head: "WHY", cut: true}}}
+			g = &grid{columns: []column{{head: "ENTRY", cut: true}, {head: "IN THE TABLE"}, {head: "IN THE STORE"}, {head: "WHAT"}, {head: "WHY", wrap: true}}}
 		}
 		g.add(row.Entry, addrOrNone(row.From.IsValid(), row.From), addrOrNone(row.To.IsValid(), row.To),
 			string(row.Result), row.Why)

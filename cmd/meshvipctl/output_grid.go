@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // column is one column of a text table.
 type column struct {
@@ -9,6 +12,10 @@ type column struct {
 	right bool
 	// cut: its texts may be cut where a terminal is too narrow.
 	cut bool
+	// left: what is cut is their beginning.
+	left bool
+	// wrap: they go on in the lines below instead, for they end in what to do.
+	wrap bool
 }
 
 // grid is a text table: columns with heads, two blanks between them.
@@ -20,8 +27,20 @@ type grid struct {
 // gap stands between two columns.
 const gap = "  "
 
-// leastCut is what is left of a column that is cut.
-const leastCut = 8
+// leastCut is what is left of a column that is cut, and leastWrap of one that is
+// wrapped.
+const (
+	leastCut  = 8
+	leastWrap = 24
+)
+
+// least returns how narrow a column may become, and whether it may at all.
+func (c column) least() (n int, ok bool) {
+	if c.wrap {
+		return leastWrap, true
+	}
+	return leastCut, c.cut
+}
 
 // add adds a row, one cell a column.
 func (g *grid) add(cells ...string) {
@@ -44,8 +63,28 @@ func (p *page) grid(g *grid) {
 	}
 	p.b.WriteString(p.styled("1", g.line(heads, widths)) + "\n")
 	for _, row := range g.rows {
-		p.b.WriteString(g.line(row, widths) + "\n")
+		for _, cells := range g.lines(row, widths) {
+			p.b.WriteString(g.line(cells, widths) + "\n")
+		}
 	}
+}
+
+// lines returns the cells of one row line by line: more than one where a cell is
+// wrapped.
+func (g *grid) lines(row []string, widths []int) [][]string {
+	lines := [][]string{slices.Clone(row)}
+	for i, c := range g.columns {
+		if !c.wrap || columns(row[i]) <= widths[i] {
+			continue
+		}
+		for n, part := range wrap(row[i], widths[i]) {
+			if n == len(lines) {
+				lines = append(lines, make([]string, len(row)))
+			}
+			lines[n][i] = part
+		}
+	}
+	return lines
 }
 
 // widths returns how wide each column is.
@@ -70,7 +109,7 @@ func (g *grid) narrow(widths []int, total int) {
 	for ; over > 0; over-- {
 		widest := -1
 		for i, c := range g.columns {
-			if c.cut && widths[i] > leastCut && (widest < 0 || widths[i] > widths[widest]) {
+			if least, ok := c.least(); ok && widths[i] > least && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -88,8 +127,14 @@ func (g *grid) line(cells []string, widths []int) string {
 		if i > 0 {
 			b.WriteString(gap)
 		}
-		c = cut(c, widths[i])
-		fill := strings.Repeat(" ", widths[i]-columns(c))
+		switch col := g.columns[i]; {
+		case col.wrap: // a word may be wider
+		case col.left:
+			c = cutLeft(c, widths[i])
+		default:
+			c = cut(c, widths[i])
+		}
+		fill := strings.Repeat(" ", max(widths[i]-columns(c), 0))
 		if g.columns[i].right {
 			b.WriteString(fill + c)
 		} else {
@@ -105,4 +150,13 @@ func cut(text string, n int) string {
 		return text
 	}
 	return string([]rune(text)[:n-1]) + "…"
+}
+
+// cutLeft is cut, of the beginning.
+func cutLeft(text string, n int) string {
+	if columns(text) <= n {
+		return text
+	}
+	runes := []rune(text)
+	return "…" + string(runes[len(runes)-n+1:])
 }

@@ -173,3 +173,34 @@ func TestProgressIsForTerminalsOnly(t *testing.T) {
 		t.Errorf("of an unknown total: %q", got)
 	}
 }
+
+func TestWhatToDoIsWrappedAndAPathKeepsItsEnd(t *testing.T) {
+	t.Parallel()
+	g := &grid{columns: []column{{head: "FROM", cut: true, left: true}, {head: "WHY", wrap: true}}}
+	g.add("tables/of/kuma/default.json", "it lies in no pool: add the pool 240.0.0.0/16 to keep it")
+	g.add("b", "-")
+	p := wide()
+	p.grid(g)
+	want := strings.Join([]string{
+		"FROM                         WHY",
+		"tables/of/kuma/default.json  it lies in no pool: add the pool 240.0.0.0/16 to keep it",
+		"b                            -",
+		"",
+	}, "\n")
+	if p.String() != want {
+		t.Errorf("in a pipe:\n%s\nwant\n%s", p, want)
+	}
+	p = narrow()
+	p.grid(g)
+	want = strings.Join([]string{
+		"FROM            WHY",
+		"…/default.json  it lies in no pool: add",
+		"                the pool 240.0.0.0/16 to",
+		"                keep it",
+		"b               -",
+		"",
+	}, "\n")
+	if p.String() != want {
+		t.Errorf("on a terminal:\n%s\nwant\n%s", p, want)
+	}
+}

@@ -114,7 +114,7 @@ func (r restoreReport) text(p *page) {
 	}
 	p.line("")
 	p.title("%s without the address of the backup", count(len(r.Displaced), "entry"))
-	g := &grid{columns: []column{{head: "ENTRY", cut: true}, {head: "IN THE BACKUP"}, {head: "NOW"}, {head: "WHY", cut: true}}}
+	g := &grid{columns: []column{{head: "ENTRY", cut: true}, {head: "IN THE BACKUP"}, {head: "NOW"}, {head: "WHY", wrap: true}}}
 	for _, d := range r.Displaced {
 		g.add(d.Entry, d.From.String(), addrOrNone(d.To.IsValid(), d.To), d.Why)
 	}

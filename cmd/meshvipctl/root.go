@@ -104,6 +104,8 @@ func newRoot(s *session) *cobra.Command {
 	for _, command := range commands {
 		root.AddCommand(command(s))
 	}
+	// Whatever a flag says fits a terminal of 80 columns.
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)

@@ -58,8 +58,8 @@ func terminal(stream any) (fd int, ok bool) {
 
 // bind defines the flags that every command has.
 func (s *session) bind(f *pflag.FlagSet) {
-	f.StringVar(&s.admin, "admin", "", "admin interface of a running server: unix:PATH or HOST:PORT")
-	f.StringVar(&s.store, "store", "", "store file, through its server's socket where there is one")
+	f.StringVar(&s.admin, "admin", "", "admin interface of a server: unix:PATH or HOST:PORT")
+	f.StringVar(&s.store, "store", "", "store file, or its server's socket beside it")
 	f.StringVar(&s.corefile, "corefile", "", "Corefile of the server, which says where its table is")
 	f.VarP(&s.format, "output", "o", "output: "+strings.Join(formatNames(), ", "))
 }
