@@ -347,21 +347,32 @@ func (m *model) checkReverse(t *rapid.T, v *View, owners map[string]*vip.Row, me
 	}
 }
 
+// newModel returns an index with nothing in it, and the view of all meshes.
+func newModel() *model {
+	m := &model{x: NewIndex(), o: &oracle{rows: make(map[vip.Key]*vip.Row)}, owners: make(map[string]*vip.Row)}
+	m.views, m.meshes = []*View{m.x.View(nil)}, [][]string{nil}
+	return m
+}
+
+// walk makes random changes of rows, zones and views, and calls check after each.
+func (m *model) walk(t *rapid.T, check func(*rapid.T)) {
+	t.Repeat(map[string]func(*rapid.T){
+		"Apply":      m.apply,
+		"ApplyMore":  m.apply,
+		"ApplyAgain": m.apply,
+		"SetZones":   m.setZones,
+		"View":       m.openView,
+		"Close":      m.closeView,
+		"":           check,
+	})
+}
+
 // TestIndexAgreesWithTheOracle walks through random changes of rows, zones and
 // views and compares every kind of answer after each.
 func TestIndexAgreesWithTheOracle(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{x: NewIndex(), o: &oracle{rows: make(map[vip.Key]*vip.Row)}, owners: make(map[string]*vip.Row)}
-		m.views, m.meshes = []*View{m.x.View(nil)}, [][]string{nil}
-		t.Repeat(map[string]func(*rapid.T){
-			"Apply":      m.apply,
-			"ApplyMore":  m.apply,
-			"ApplyAgain": m.apply,
-			"SetZones":   m.setZones,
-			"View":       m.openView,
-			"Close":      m.closeView,
-			"":           m.check,
-		})
+		m := newModel()
+		m.walk(t, m.check)
 	})
 }

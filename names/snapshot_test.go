@@ -90,20 +90,11 @@ func (m *model) candidates(zone string) map[string]bool {
 func TestASnapshotIsWhatTheViewAnswers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &model{x: NewIndex(), o: &oracle{rows: make(map[vip.Key]*vip.Row)}, owners: make(map[string]*vip.Row)}
-		m.views, m.meshes = []*View{m.x.View(nil)}, [][]string{nil}
-		t.Repeat(map[string]func(*rapid.T){
-			"Apply":      m.apply,
-			"ApplyMore":  m.apply,
-			"ApplyAgain": m.apply,
-			"SetZones":   m.setZones,
-			"View":       m.openView,
-			"Close":      m.closeView,
-			"": func(t *rapid.T) {
-				for i, v := range m.views {
-					m.checkSnapshot(t, v.Snapshot(), v, m.meshes[i])
-				}
-			},
+		m := newModel()
+		m.walk(t, func(t *rapid.T) {
+			for i, v := range m.views {
+				m.checkSnapshot(t, v.Snapshot(), v, m.meshes[i])
+			}
 		})
 	})
 }

@@ -2,6 +2,7 @@ package meshvip
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -76,8 +77,9 @@ func (t *kumaTables) run(ctx context.Context) {
 	}
 }
 
-// read reads the tables, where they look different than before. Where something
-// is wrong with them, what was known stays for all that is not read now.
+// read reads the tables, where they look different than before, or could not be read
+// then. Where something is wrong with them, what was known stays for all that is not
+// read now.
 func (t *kumaTables) read() {
 	looks := lookOf(t.path)
 	if looks != "" && looks == t.seen {
@@ -92,7 +94,9 @@ func (t *kumaTables) read() {
 	}
 	if len(r.Errors) > 0 {
 		now.keep(was)
-		t.seen = "" // look again
+	}
+	if slices.ContainsFunc(r.Errors, func(err error) bool { return !errors.As(err, new(kumatable.RowError)) }) {
+		t.seen = "" // look again: a row reads the same each time, a file may not
 	}
 	came, went := t.problems.Set(ps)
 	for _, p := range came {
