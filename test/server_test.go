@@ -4,21 +4,19 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/meshvip/coredns-meshvip/test/loopback"
 	"github.com/miekg/dns"
 )
 
@@ -113,31 +111,14 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// nextPort is where freePort goes on to look.
-var nextPort atomic.Uint32
+// ownPorts are those of this package's tests.
+var ownPorts = loopback.Ports{First: 12_000, Count: 16_000}
 
 // freePort returns a port of 127.0.0.1 that is free for TCP and UDP, and that
-// no other test gets. It lies below those that systems give to clients: a
-// client's socket must not take the port of a server that is restarted.
+// no other test gets.
 func freePort(t testing.TB) string {
 	t.Helper()
-	const first, count = 12_000, 16_000
-	nextPort.CompareAndSwap(0, 1+rand.Uint32N(count)) // another run may be going on
-	for range count {
-		port := strconv.Itoa(int(first + nextPort.Add(1)%count))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err != nil {
-			continue
-		}
-		p, err := net.ListenPacket("udp", "127.0.0.1:"+port)
-		l.Close()
-		if err == nil {
-			p.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free for both TCP and UDP")
-	return ""
+	return ownPorts.Free(t)
 }
 
 // launch starts the binary in dir with the given Corefile, which it writes to

@@ -2,18 +2,17 @@ package interop
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/meshvip/coredns-meshvip/test/loopback"
 )
 
 // patience bounds every wait of these tests. It is only reached when something
@@ -114,31 +113,14 @@ func (d *daemon) wait(limit time.Duration, what string, cond func() bool) {
 	}
 }
 
-// nextPort is where freePort goes on to look.
-var nextPort atomic.Uint32
+// ownPorts are those of this package's tests.
+var ownPorts = loopback.Ports{First: 28_000, Count: 4_000}
 
 // freePort returns a port of 127.0.0.1 that is free for TCP and UDP, and that
-// no other test gets. It lies below those that systems give to clients: a
-// client's socket must not take the port of a server that is restarted.
+// no other test gets.
 func freePort(t testing.TB) string {
 	t.Helper()
-	const first, count = 28_000, 4_000
-	nextPort.CompareAndSwap(0, 1+rand.Uint32N(count)) // another run may be going on
-	for range count {
-		port := strconv.Itoa(int(first + nextPort.Add(1)%count))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err != nil {
-			continue
-		}
-		p, err := net.ListenPacket("udp", "127.0.0.1:"+port)
-		l.Close()
-		if err == nil {
-			p.Close()
-			return port
-		}
-	}
-	t.Fatal("no port is free for both TCP and UDP")
-	return ""
+	return ownPorts.Free(t)
 }
 
 // portOf returns the port of an address.

@@ -1,0 +1,41 @@
+// Package loopback finds ports of this machine for the servers of tests.
+package loopback
+
+import (
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"testing"
+)
+
+// Ports are the ports of 127.0.0.1 from First on that the tests of one package may
+// use. They should lie below those that systems give to clients: a client's socket
+// must not take the port of a server that is restarted. Packages are tested at the
+// same time, so each has ports of its own.
+type Ports struct {
+	First, Count uint32
+
+	next atomic.Uint32 // where to go on to look
+}
+
+// Free returns a port that is free for TCP and UDP, and that no other test gets.
+func (p *Ports) Free(t testing.TB) string {
+	t.Helper()
+	p.next.CompareAndSwap(0, 1+rand.Uint32N(p.Count)) // another run may be going on
+	for range p.Count {
+		port := strconv.Itoa(int(p.First + p.next.Add(1)%p.Count))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		u, err := net.ListenPacket("udp", "127.0.0.1:"+port)
+		l.Close()
+		if err == nil {
+			u.Close()
+			return port
+		}
+	}
+	t.Fatal("no port is free for both TCP and UDP")
+	return ""
+}
