@@ -21,6 +21,9 @@ var (
 	ErrDamaged = errors.New("the store is damaged")
 	// ErrNewer: the store was written by a newer version. It was not written to.
 	ErrNewer = errors.New("the store was written by a newer version")
+	// ErrFollows: another replica allocates, and this one only follows the table.
+	// Nothing was written.
+	ErrFollows = errors.New("another replica allocates")
 	// ErrClosed: the store, or the allocator, has been closed.
 	ErrClosed = errors.New("closed")
 )
@@ -43,11 +46,22 @@ type Store interface {
 	// and asks Revision.
 	Commit(ctx context.Context, d Delta) error
 	// Revision returns the revision of the last commit that is known to be
-	// durable.
+	// durable. Where somebody else has committed since this store was loaded, it
+	// returns ErrConflict.
 	Revision(ctx context.Context) (uint64, error)
+	// Limits returns what one Commit takes at most.
+	Limits() Limits
 	// Close releases the store. It does not wait for ever, and may be called
 	// twice.
 	Close() error
+}
+
+// Limits bound one Commit. A zero field is no bound.
+type Limits struct {
+	// Keys is how many keys a delta may write: see [Delta.Cost].
+	Keys int
+	// Bytes is how large a delta may be, by the same estimate.
+	Bytes int
 }
 
 // Meta is what a table says of itself.

@@ -256,6 +256,9 @@ func (s *Store) open() (*bolt.DB, error) {
 	return s.db, nil
 }
 
+// Limits implements [allocator.Store]: there are none.
+func (s *Store) Limits() allocator.Limits { return allocator.Limits{} }
+
 // Revision implements [allocator.Store]. It syncs the file first: what it
 // tells of is on disk.
 func (s *Store) Revision(context.Context) (rev uint64, err error) {

@@ -112,6 +112,9 @@ func (s *Store) Revision(context.Context) (uint64, error) {
 	return s.meta.Revision, nil
 }
 
+// Limits implements [allocator.Store]: there are none.
+func (s *Store) Limits() allocator.Limits { return allocator.Limits{} }
+
 // Close implements [allocator.Store].
 func (s *Store) Close() error {
 	s.mu.Lock()

@@ -113,5 +113,8 @@ func (frozen) Commit(context.Context, allocator.Delta) error {
 // Revision implements [allocator.Store].
 func (f frozen) Revision(context.Context) (uint64, error) { return f.state.Meta.Revision, nil }
 
+// Limits implements [allocator.Store].
+func (frozen) Limits() allocator.Limits { return allocator.Limits{} }
+
 // Close implements [allocator.Store].
 func (frozen) Close() error { return nil }
