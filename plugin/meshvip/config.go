@@ -119,16 +119,20 @@ func (p PublishConfig) String() string {
 
 // StoreConfig says where the table is durable.
 type StoreConfig struct {
-	Kind string // "bolt" or "memory"
-	Path string // bolt: the absolute path of the file
+	Kind string     // "bolt", "memory" or "etcd"
+	Path string     // bolt: the absolute path of the file
+	Etcd EtcdConfig // etcd: where and how
 }
 
 // String returns the store as the Corefile writes it.
 func (s StoreConfig) String() string {
-	if s.Path == "" {
-		return s.Kind
+	switch s.Kind {
+	case storeEtcd:
+		return s.Kind + " " + s.Etcd.String()
+	case "bolt":
+		return s.Kind + " " + s.Path
 	}
-	return s.Kind + " " + s.Path
+	return s.Kind
 }
 
 // MaxRelease is how many entries may be released at once.
@@ -204,6 +208,9 @@ type BlockConfig struct {
 	Meshes Stated[[]string]
 	// NS are the addresses of ns.dns.ZONE.
 	NS Stated[[]netip.Addr]
+	// StaleServe says that the table is answered from however long etcd has not
+	// been heard of.
+	StaleServe Stated[bool]
 	// Fall names the zones in which a name that does not exist is passed to the
 	// next plugin.
 	Fall fall.F

@@ -18,8 +18,11 @@ import (
 type Table struct {
 	// Place is where the plugin stands that states the table, "Corefile:3".
 	Place string
-	// Store is the absolute path of the store's file; empty for one in memory.
+	// Store is the absolute path of the store's file; empty for one in memory or
+	// in etcd.
 	Store string
+	// Etcd is where in etcd the table is; nil where it is elsewhere.
+	Etcd *EtcdConfig
 	// Admin is the address of the admin interface, "unix:PATH" or "HOST:PORT";
 	// empty where there is none.
 	Admin      string
@@ -92,6 +95,9 @@ func (g *blockGroup) table(configs []Config) Table {
 		Place: g.cfg.Place, Store: g.cfg.Store.Value.Path, Admin: g.cfg.adminAddress(),
 		Layout: g.cfg.layout(), Cooldown: g.cfg.Cooldown.Value, MaxRelease: g.cfg.limit(),
 		KumaZone: g.cfg.KumaZone.Value, KumaDomain: g.cfg.KumaDomain.Value, Publish: g.cfg.Publish.Value.Dir,
+	}
+	if g.cfg.Store.Value.Kind == storeEtcd {
+		t.Etcd = &g.cfg.Store.Value.Etcd
 	}
 	for _, s := range g.cfg.Sources {
 		if s.Kind == sourceFile {

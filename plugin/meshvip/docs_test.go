@@ -39,7 +39,7 @@ func syntax(t *testing.T) (names []string, nested map[string][]string, said map[
 			names = append(names, strings.Fields(property)[0])
 		}
 	}
-	names = slices.Compact(names) // a source has two forms
+	names = slices.Compact(names) // a source and a store have two forms
 	said = make(map[string]string)
 	for item := range strings.SplitSeq(strings.ReplaceAll(parts[2], "\n  * ", "\n* "), "\n* ") {
 		if m := regexp.MustCompile("^`(\\w+)`").FindStringSubmatch(item); m != nil {
@@ -52,7 +52,7 @@ func syntax(t *testing.T) (names []string, nested map[string][]string, said map[
 func TestREADMEHasThePropertiesThatTheParserKnows(t *testing.T) {
 	t.Parallel()
 	names, nested, said := syntax(t)
-	for _, p := range slices.Concat(propertyNames(), poolProperties, sourceProperties) {
+	for _, p := range slices.Concat(propertyNames(), poolProperties, sourceProperties, etcdProperties) {
 		if said[p] == "" {
 			t.Errorf("property %s is not in the list below the block of Syntax", p)
 		}
@@ -60,10 +60,10 @@ func TestREADMEHasThePropertiesThatTheParserKnows(t *testing.T) {
 	if diff := cmp.Diff(propertyNames(), names); diff != "" {
 		t.Errorf("properties (-parser +README):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string][]string{"pool": poolProperties, "source": sourceProperties}, nested); diff != "" {
+	if diff := cmp.Diff(map[string][]string{"pool": poolProperties, "source": sourceProperties, "store": etcdProperties}, nested); diff != "" {
 		t.Errorf("properties in blocks (-parser +README):\n%s", diff)
 	}
-	if known := len(properties) + len(poolProperties) + len(sourceProperties); len(said) != known {
+	if known := len(properties) + len(poolProperties) + len(sourceProperties) + len(etcdProperties); len(said) != known {
 		t.Errorf("the list of Syntax has %d properties, the parser %d", len(said), known)
 	}
 }
@@ -77,6 +77,9 @@ func TestREADMEHasTheDefaultsOfTheCode(t *testing.T) {
 		"negative_ttl": fmt.Sprintf("from 0 to %d. It is the minimum of the SOA. The default is %d,", maxTTL, defaultNegativeTTL),
 		"cooldown":     fmt.Sprintf("The default is `%.0fh`.", defaultCooldown.Hours()),
 		"kuma_domain":  fmt.Sprintf("The default is `%s`", defaultKumaDomain),
+		"prefix":       fmt.Sprintf("The default is `%s`.", defaultEtcdPrefix),
+		"timeout":      fmt.Sprintf("The default is `%v`.", defaultEtcdTimeout),
+		"lease":        fmt.Sprintf("whole seconds, from `%v` to `%.0fh`. When it dies, another takes over after that. The default is `%v`.", minLease, maxLease.Hours(), defaultEtcdLease),
 		"interval":     fmt.Sprintf("The default is `%.0fs`", defaultInterval.Seconds()),
 		"kuma_zone":    fmt.Sprintf("The default is `%s`.", defaultKumaZone),
 	} {

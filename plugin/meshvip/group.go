@@ -62,7 +62,7 @@ func group(configs []Config) ([]*blockGroup, error) {
 
 // join adds block b, which states cfg.
 func (g *blockGroup) join(b int, cfg RuntimeConfig) error {
-	if g.cfg.Store.Stated() && cfg.Store.Stated() {
+	if g.cfg.Store.Stated() && cfg.Store.Stated() && cfg.Store.Value.Kind != storeEtcd {
 		cfg.Store.Value = g.cfg.Store.Value // another path to the same file
 	}
 	merged, err := merge(g.cfg, cfg)
@@ -86,6 +86,9 @@ func (g *blockGroup) check(configs []Config) error {
 	}
 	for _, b := range g.blocks {
 		if err := fits(g.cfg, configs[b]); err != nil {
+			return err
+		}
+		if err := checkStale(g.cfg, configs[b]); err != nil {
 			return err
 		}
 	}

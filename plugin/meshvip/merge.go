@@ -84,6 +84,9 @@ func complete(r RuntimeConfig) error {
 		return fmt.Errorf("%s: meshvip has neither a pool nor a source here, and no other server block states them: "+
 			"add the lines \"pool 240.0.0.0/8\" and \"source file DIR\", with your own range and directory", r.Place)
 	}
+	if len(r.Sources) == 0 && r.Store.Value.Kind == storeEtcd {
+		return completeAdmin(r) // it follows what another replica allocates
+	}
 	if len(r.Pools) == 0 {
 		return fmt.Errorf("%s: meshvip has no pool to take addresses from: "+
 			"add a line such as \"pool 240.0.0.0/8\"", r.Place)
@@ -93,9 +96,14 @@ func complete(r RuntimeConfig) error {
 			"add a line such as \"source file resources\", with the directory of your resource files, "+
 			"or \"source kuma http://127.0.0.1:5681\", with the address of your control plane", r.Place)
 	}
+	return completeAdmin(r)
+}
+
+// completeAdmin returns an error if the admin interface of r has no address.
+func completeAdmin(r RuntimeConfig) error {
 	if r.Admin.Value == adminBeside && r.Store.Value.Path == "" {
-		return fmt.Errorf("%s: admin has no address, and a store in memory has no file beside which its socket could be: "+
-			"write for example \"admin unix:meshvip.sock\"", r.Admin.Place)
+		return fmt.Errorf("%s: admin has no address, and a store in %s has no file beside which its socket could be: "+
+			"write for example \"admin unix:meshvip.sock\"", r.Admin.Place, r.Store.Value.Kind)
 	}
 	return nil
 }

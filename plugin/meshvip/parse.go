@@ -32,7 +32,7 @@ var properties = []property{
 	{name: "pool", parse: (*parser).pool, many: true, block: true},
 	{name: "static", parse: (*parser).static, many: true},
 	{name: "source", parse: (*parser).source, many: true, block: true},
-	{name: "store", parse: (*parser).store},
+	{name: "store", parse: (*parser).store, block: true},
 	{name: "ttl", parse: (*parser).ttl},
 	{name: "negative_ttl", parse: (*parser).negativeTTL},
 	{name: "cooldown", parse: (*parser).cooldown},
@@ -46,6 +46,7 @@ var properties = []property{
 	{name: "admin", parse: (*parser).admin},
 	{name: "meshes", parse: (*parser).meshes},
 	{name: "fallthrough", parse: (*parser).fallThrough},
+	{name: "stale", parse: (*parser).stale},
 }
 
 // propertyNames returns the names of the known properties.

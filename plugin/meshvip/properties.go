@@ -19,6 +19,9 @@ func (p *parser) one(name string, args []string, want, example string) (string, 
 }
 
 func (p *parser) store(args []string) error {
+	if len(args) > 0 && args[0] == storeEtcd {
+		return p.etcdStore(args[1:])
+	}
 	var s StoreConfig
 	switch {
 	case len(args) == 2 && args[0] == "bolt" && args[1] != "":
@@ -26,7 +29,11 @@ func (p *parser) store(args []string) error {
 	case len(args) == 1 && args[0] == "memory":
 		s = StoreConfig{Kind: "memory"}
 	default:
-		return p.c.Errf("store needs \"bolt PATH\" or \"memory\": write for example \"store bolt %s\"", defaultStoreFile)
+		return p.c.Errf("store needs \"bolt PATH\", \"memory\" or \"etcd ENDPOINT...\": write for example \"store bolt %s\" or \"%s\"",
+			defaultStoreFile, etcdExample)
+	}
+	if p.blockFollows() {
+		return p.noBlock("store " + s.Kind)
 	}
 	p.cfg.Runtime.Store = Stated[StoreConfig]{s, p.place()}
 	return nil

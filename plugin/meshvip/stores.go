@@ -23,10 +23,13 @@ func openStore(s StoreConfig) (store allocator.Store, created bool, err error) {
 // identity names the store itself, whatever path leads to it: two blocks whose
 // stores have one identity share a runtime.
 func (s StoreConfig) identity() string {
-	if s.Kind != "bolt" {
-		return s.Kind
+	switch s.Kind {
+	case storeEtcd:
+		return s.Etcd.identity()
+	case "bolt":
+		return s.Kind + " " + realPath(s.Path)
 	}
-	return s.Kind + " " + realPath(s.Path)
+	return s.Kind
 }
 
 // realPath follows the symbolic links in path, as far as path is there: it is
