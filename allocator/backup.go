@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meshvip/coredns-meshvip/allocator/record"
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
@@ -66,7 +67,7 @@ func WriteBackup(w io.Writer, s State) error {
 	meshes := slices.Clone(s.Meshes)
 	slices.Sort(meshes)
 	for _, m := range meshes {
-		b.line(meshRecord{Mesh: backupText(m)})
+		b.line(meshRecord{Mesh: record.Text(m)})
 	}
 	for _, i := range inOrder(s.Rows, func(a, b *vip.Row) int { return a.Key().Compare(b.Key()) }) {
 		b.line(recordOf(s.Rows[i]))

@@ -12,6 +12,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/meshvip/coredns-meshvip/allocator/record"
 	"github.com/meshvip/coredns-meshvip/vip"
 )
 
@@ -27,7 +28,7 @@ const backupLine = 256 << 20
 // something else; ErrNewer if a newer version wrote it; or r's. The state need not
 // be sound: see [Check].
 func ReadBackup(r io.Reader) (State, error) {
-	b := backupReader{in: bufio.NewReaderSize(r, 64<<10), sum: sha256.New(), texts: make(map[backupText]string)}
+	b := backupReader{in: bufio.NewReaderSize(r, 64<<10), sum: sha256.New(), texts: make(map[record.Text]string)}
 	s, err := b.read()
 	switch {
 	case err == nil:
@@ -45,7 +46,7 @@ type backupReader struct {
 	sum   hash.Hash
 	lines int
 	buf   []byte
-	texts map[backupText]string
+	texts map[record.Text]string
 }
 
 // next reads a line into record, and adds it to the sum.
@@ -83,7 +84,7 @@ func (b *backupReader) read() (s State, err error) {
 	if err != nil {
 		return State{}, err
 	}
-	if s.Meta, err = h.meta(); err != nil {
+	if s.Meta, err = MetaOf(h.Meta); err != nil {
 		return State{}, err
 	}
 	for range h.Meshes {
@@ -172,7 +173,7 @@ func (b *backupReader) end() error {
 }
 
 // intern returns one string for equal texts, of those that recur.
-func (b *backupReader) intern(t backupText) string {
+func (b *backupReader) intern(t record.Text) string {
 	s, ok := b.texts[t]
 	if !ok {
 		s = string(t)
