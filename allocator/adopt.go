@@ -22,7 +22,7 @@ import (
 func (a *Allocator) Adopt(ctx context.Context, rows []*vip.Row) (adopted int, refused []error, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
+	if err := a.mayWrite(ctx); err != nil {
 		return 0, nil, err
 	}
 	if len(a.t.rows) > 0 || len(a.t.released.byAddr) > 0 || len(a.damaged) > 0 {

@@ -16,6 +16,9 @@ import (
 type Config struct {
 	// Layout is which addresses there are, and which are not for everybody.
 	Layout Layout
+	// Follows opens the allocator as one that follows what another writes: see
+	// [Allocator.Follows].
+	Follows bool
 	// Confirm names a plan of moves that may be carried out (see [Moves]).
 	Confirm string
 	// ReportOnly lets a table that breaks an invariant stay as it is: what a
@@ -75,10 +78,12 @@ type Report struct {
 // Allocator owns a table and its store. Its methods are safe for concurrent
 // use; a change excludes every other call for as long as it is committed.
 type Allocator struct {
-	mu      sync.Mutex
-	store   Store
-	cfg     Config
-	t       *table
+	mu    sync.Mutex
+	store Store
+	cfg   Config
+	t     *table
+	// follows: another allocates, and the table is what the store shows.
+	follows bool
 	held    heldBack
 	reasons map[string]string
 	// incomplete is what the last batch lacked; held releases may not go while
@@ -94,7 +99,9 @@ type Allocator struct {
 	// make of it. repaired counts its steps.
 	broken   bool
 	repaired int
-	tried    []Step // of a repair whose outcome is not known
+	// reread: the store is to be loaded again before anything is written.
+	reread bool
+	tried  []Step // of a repair whose outcome is not known
 	// served is the table's clock when waiting entries were last served.
 	served time.Duration
 	// whys says of entries that the commit on its way moves, or that a repair
@@ -134,22 +141,30 @@ func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 	}
 	a := &Allocator{
 		store: store, cfg: cfg, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running(),
-		whys: make(map[seat]Move), notes: make(map[seat]string), unread: true,
+		whys: make(map[seat]Move), notes: make(map[seat]string), unread: true, follows: cfg.Follows,
 	}
-	for _, d := range state.Damaged {
-		cfg.Logger.Error("a record of the store cannot be read and is set aside; its address stays reserved",
+	a.tellDamaged()
+	a.take(state)
+	if !a.follows {
+		a.tellRetired()
+	}
+	return a, nil
+}
+
+// tellDamaged names the records that were set aside.
+func (a *Allocator) tellDamaged() {
+	for _, d := range a.damaged {
+		a.cfg.Logger.Error("a record of the store cannot be read and is set aside; its address stays reserved",
 			"record", d.Place, "error", d.Err)
 	}
-	a.take(state)
-	a.tellRetired()
-	return a, nil
 }
 
 // Configure changes what the allocator works by: the layout, the cooldown, the
 // limit, what is confirmed, and whether to repair. The rest of cfg does not count.
 // Nothing moves: rows in a pool that is no longer configured stay where they
 // are, and the pool gives out nothing more. What the change makes possible is
-// done by the next Apply or Tick.
+// done by the next Apply or Tick. One that follows only keeps it for the time
+// when it leads.
 func (a *Allocator) Configure(cfg Config) error {
 	if err := cfg.Layout.Check(); err != nil {
 		return err
@@ -157,10 +172,15 @@ func (a *Allocator) Configure(cfg Config) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	was := a.cfg.Layout
-	// A longer cooldown may give somebody who waits their own back.
-	a.t.relaid = a.t.relaid || a.cfg.Cooldown != cfg.Cooldown
+	if !a.follows {
+		// A longer cooldown may give somebody who waits their own back.
+		a.t.relaid = a.t.relaid || a.cfg.Cooldown != cfg.Cooldown
+	}
 	a.cfg.Layout, a.cfg.Cooldown, a.cfg.MaxRelease = cfg.Layout.clone(), cfg.Cooldown, cfg.MaxRelease
 	a.cfg.Confirm, a.cfg.ReportOnly = cfg.Confirm, cfg.ReportOnly
+	if a.follows {
+		return nil
+	}
 	a.unread = true
 	if !was.equal(cfg.Layout) {
 		a.t.lay(a.cfg.Layout)
@@ -235,7 +255,7 @@ func (a *Allocator) unix() uint32 { return uint32(a.cfg.Now().Unix()) }
 func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
+	if err := a.mayWrite(ctx); err != nil {
 		return Report{}, err
 	}
 	b, refused := refuse(b)
@@ -279,7 +299,7 @@ func (a *Allocator) change(ctx context.Context, b vip.Batch) (*plan, error) {
 func (a *Allocator) Tick(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
+	if err := a.mayWrite(ctx); err != nil {
 		return err
 	}
 	before := a.t.meta.Revision
@@ -303,7 +323,7 @@ func (a *Allocator) Tick(ctx context.Context) error {
 func (a *Allocator) SetOptions(ctx context.Context, options string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil || a.t.meta.Options == options {
+	if err := a.mayWrite(ctx); err != nil || a.t.meta.Options == options {
 		return err
 	}
 	d := a.metaDelta()
@@ -312,7 +332,8 @@ func (a *Allocator) SetOptions(ctx context.Context, options string) error {
 	return a.commit(ctx, d, func() {})
 }
 
-// Close closes the store. Rows that were handed out stay valid.
+// Close closes the store, to which one that leads writes the table's clock before.
+// Rows that were handed out stay valid.
 func (a *Allocator) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -321,7 +342,7 @@ func (a *Allocator) Close() error {
 	}
 	a.closed = true
 	var err error
-	if a.doubt == nil && a.t.cooling(a.clock()-a.cfg.Cooldown) {
+	if !a.follows && a.doubt == nil && a.t.cooling(a.clock()-a.cfg.Cooldown) {
 		// Or the cooldown would be up to a minute longer than it was.
 		err = a.commit(context.Background(), a.metaDelta(), func() {})
 	}

@@ -10,12 +10,13 @@ import (
 
 // soundTable makes the table of a state and verifies it on the way, for a
 // million rows take seconds, and once through them is enough. Where it finds
-// something wrong, Check has the word, and says what.
-func soundTable(s State, l Layout) (*table, error) {
+// something wrong, Check has the word, and says what. lay gives the table its
+// pools.
+func soundTable(s State, lay func(*table)) (*table, error) {
 	wellFormed := make(chan bool, 1)
 	go func() { wellFormed <- wellFormedRows(s) }()
 	t, agree := buildTable(s)
-	t.lay(l)
+	lay(t)
 	if agree && <-wellFormed && plausible(s.Meta) {
 		return t, nil
 	}
@@ -147,15 +148,21 @@ func wellFormedRows(s State) bool {
 	if len(meshes) != len(s.Meshes) {
 		return false
 	}
+	known := func(mesh string) bool {
+		_, is := meshes[mesh]
+		return is
+	}
 	for _, r := range s.Rows {
-		if !wellFormed(r, s.Meta.Pools, meshes) {
+		if !wellFormed(r, s.Meta.Pools, known) {
 			return false
 		}
 	}
 	return true
 }
 
-func wellFormed(r *vip.Row, pools []Pool, meshes map[string]struct{}) bool {
+// wellFormed reports whether a row is sound by itself, in these pools and among
+// the meshes that are known.
+func wellFormed(r *vip.Row, pools []Pool, known func(mesh string) bool) bool {
 	pooled := func(a netip.Addr) bool {
 		return !a.IsValid() || slices.ContainsFunc(pools, func(p Pool) bool { return p.Prefix.Contains(a) })
 	}
@@ -167,9 +174,8 @@ func wellFormed(r *vip.Row, pools []Pool, meshes map[string]struct{}) bool {
 	key, first := vip.Fold(r.Entry.Name), r.Listings[0].Name
 	for i, l := range r.Listings {
 		first = min(first, l.Name)
-		_, known := meshes[l.Mesh]
 		switch {
-		case !known, l.Name != key && vip.Fold(l.Name) != key,
+		case !known(l.Mesh), l.Name != key && vip.Fold(l.Name) != key,
 			i > 0 && strings.Compare(r.Listings[i-1].Mesh, l.Mesh) >= 0,
 			!slices.IsSortedFunc(l.Outbounds, vip.Outbound.Compare):
 			return false

@@ -76,25 +76,42 @@ func (a *Allocator) adopt(d Delta, took time.Duration) {
 	a.t.apply(d)
 	a.unread = a.unread || a.t.stirred || len(a.t.wanting) > 0 && len(d.Rows) > 0
 	failpoint.Hit("table")
-	a.tell(d, took)
+	a.tell(d, took, "")
 }
 
-// tell tells of a delta that the table has.
-func (a *Allocator) tell(d Delta, took time.Duration) {
+// tell tells of a delta that the table has. why is the reason of moves of which
+// no other is known.
+func (a *Allocator) tell(d Delta, took time.Duration, why string) {
 	a.order.follow(d.Rows)
 	c := Commit{Meta: a.t.meta, Rows: d.Rows, Addrs: d.Addrs, Meshes: d.meshes(), MeshesNew: d.MeshesNew, MeshesGone: d.MeshesGone, Took: took}
 	for _, change := range d.Addrs {
 		change.count(&c.Allocated, &c.Returned, &c.Released)
 	}
-	c.Moves = a.moved(d)
+	c.Moves = a.moved(d, why)
 	a.cfg.OnCommit(c)
 }
 
+// mayWrite returns an error unless a change may be planned and written: see
+// settle.
+func (a *Allocator) mayWrite(ctx context.Context) error {
+	if !a.closed && a.follows {
+		return ErrFollows
+	}
+	return a.settle(ctx)
+}
+
 // settle finds out what became of a commit that failed: the store has it, and
-// then the table takes it too, or has not.
+// then the table takes it too, or has not. One that follows has none.
 func (a *Allocator) settle(ctx context.Context) error {
-	if a.closed {
+	switch {
+	case a.closed:
 		return ErrClosed
+	case a.follows:
+		return nil
+	case a.reread:
+		if err := a.reload(ctx); err != nil {
+			return err
+		}
 	}
 	if a.doubt == nil {
 		return a.heal(ctx)

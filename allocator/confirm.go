@@ -18,7 +18,7 @@ var ErrOtherPlan = errors.New("not the plan that waits")
 func (a *Allocator) ConfirmMoves(ctx context.Context, plan string) (Moves, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
+	if err := a.mayWrite(ctx); err != nil {
 		return Moves{}, err
 	}
 	if plan == "" {

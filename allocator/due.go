@@ -4,11 +4,15 @@ import "time"
 
 // Due returns after how long something falls due by itself that [Allocator.Tick]
 // does: an entry that waits can be served, moves are to be looked at, or a
-// quarantine ends; ok is false if nothing does. It is a lower bound, at least 0.
+// quarantine ends; ok is false if nothing does, or another does it. It is a lower
+// bound, at least 0.
 func (a *Allocator) Due() (d time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.unread {
+	switch {
+	case a.follows:
+		return 0, false
+	case a.unread:
 		return 0, true
 	}
 	now := a.clock()

@@ -141,7 +141,7 @@ func PlanImport(s State, rows []*vip.Row, cfg Config) (State, Import, error) {
 func (a *Allocator) Import(ctx context.Context, rows []*vip.Row) (Import, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
+	if err := a.mayWrite(ctx); err != nil {
 		return Import{}, err
 	}
 	p, done := a.planImport(rows)

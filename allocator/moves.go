@@ -194,8 +194,9 @@ func (a *Allocator) expect(p *plan) {
 	}
 }
 
-// moved returns which entries get another address by a delta, and logs each.
-func (a *Allocator) moved(d Delta) []Move {
+// moved returns which entries get another address by a delta, and logs each, with
+// why where no other reason is known.
+func (a *Allocator) moved(d Delta, why string) []Move {
 	var moves []Move
 	for _, c := range d.Rows {
 		if c.Old == nil && len(a.whys) == 0 {
@@ -219,7 +220,7 @@ func (a *Allocator) moved(d Delta) []Move {
 			if !m.From.IsValid() || !m.To.IsValid() || m.From == m.To {
 				continue
 			}
-			m.Key = c.Key
+			m.Key, m.Why = c.Key, cmp.Or(m.Why, why)
 			a.cfg.Logger.Warn("moved", "entry", m.Key.String(), "from", m.From, "to", m.To, "why", m.Why)
 			moves = append(moves, m)
 		}

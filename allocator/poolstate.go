@@ -16,7 +16,7 @@ type PoolState struct {
 	// Cooling are those of the Released that nobody but their owner gets.
 	Cooling int
 	// Next is the address that the pool would give to a newcomer now, the zero
-	// Addr if it would give none.
+	// Addr if it would give none. One that follows gives none.
 	Next netip.Addr
 }
 
@@ -39,7 +39,7 @@ func (a *Allocator) PoolStates() []PoolState {
 			Exclude: slices.Clone(space.exclude), Reserve: slices.Clone(space.reserve),
 			Cooling: a.t.released.coolingIn(pool.Prefix, p.now-p.cooldown),
 		}
-		if !space.closed {
+		if !space.closed && !a.follows {
 			for _, from := range []func(*poolPlan) (netip.Addr, *Holding, bool){p.unused, p.skipped, p.reusable} {
 				if addr, _, ok := from(&p.pools[i]); ok {
 					s.Next = addr

@@ -20,7 +20,7 @@ var (
 func (a *Allocator) ReleaseHeld(ctx context.Context, names ...string) (Report, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
+	if err := a.mayWrite(ctx); err != nil {
 		return Report{}, err
 	}
 	if a.incomplete != "" {

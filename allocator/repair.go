@@ -27,7 +27,7 @@ type Step struct {
 func (a *Allocator) Repair(ctx context.Context) ([]Step, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.settle(ctx); err != nil {
+	if err := a.mayWrite(ctx); err != nil {
 		return nil, err
 	}
 	return a.repair(ctx)
@@ -81,7 +81,7 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 	shown := a.t.rows
 	a.t = newTable(fixed, a.cfg.Layout)
 	a.broken, a.unread, a.tried = there && len(steps) > 0, true, nil
-	a.tell(Delta{Rows: rowChanges(shown, a.t.rows)}, 0)
+	a.tell(Delta{Rows: rowChanges(shown, a.t.rows)}, 0, "")
 	return steps, nil
 }
 
@@ -90,6 +90,10 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 func (a *Allocator) logBreaches(steps []Step) {
 	switch {
 	case len(steps) == 0:
+	case a.follows:
+		a.cfg.Logger.Error("the table breaks invariants, and is shown as a repair would make it: the replica that allocates repairs it",
+			"steps", len(steps))
+		a.logSteps(steps, false)
 	case a.cfg.ReportOnly:
 		a.cfg.Logger.Error("the table breaks invariants, and is served as it is: let meshvip repair it by taking \"repair report\" out of the Corefile",
 			"steps", len(steps))
@@ -115,16 +119,21 @@ func (a *Allocator) logSteps(steps []Step, done bool) {
 
 // take makes the table of a state. Of one that breaks an invariant it is what a
 // repair will make of it, unless it is not to be repaired: then it shows what
-// the store has, and touches nothing that a repair would change.
+// the store has, and touches nothing that a repair would change. One that follows
+// leaves the repair to the other, and shows what will come of it.
 func (a *Allocator) take(s State) {
-	t, err := soundTable(s, a.cfg.Layout)
-	if err == nil {
+	t, err := soundTable(s, a.lay)
+	if a.broken = err != nil; !a.broken {
 		a.t = t
 		return
 	}
 	fixed, steps := mend(s, a.cfg.Layout)
-	a.broken = true
-	a.t = newTable(fixed, a.cfg.Layout)
+	a.t, _ = buildTable(fixed)
+	a.lay(a.t)
+	if a.follows {
+		a.logBreaches(steps)
+		return
+	}
 	if !a.cfg.ReportOnly {
 		return
 	}

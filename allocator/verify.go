@@ -42,6 +42,9 @@ func (a *Allocator) readBack(ctx context.Context, most int) (State, []error, err
 	if err != nil {
 		return State{}, nil, err
 	}
+	if a.follows && s.Meta.Revision != a.t.meta.Revision {
+		return s, []error{fmt.Errorf("the store is at revision %d, and this replica has followed it to %d: ask again", s.Meta.Revision, a.t.meta.Revision)}, nil
+	}
 	return s, a.differences(s, most), nil
 }
 

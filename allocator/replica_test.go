@@ -1,0 +1,406 @@
+package allocator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/allocator"
+	"github.com/meshvip/coredns-meshvip/allocator/memstore"
+	"github.com/meshvip/coredns-meshvip/vip"
+)
+
+// watched is a store that tells of each commit as a watch would: what was written,
+// and nothing of what was there before.
+type watched struct {
+	allocator.Store
+	tell func(allocator.Patch)
+}
+
+func (s *watched) Commit(ctx context.Context, d allocator.Delta) error {
+	if err := s.Store.Commit(ctx, d); err != nil {
+		return err
+	}
+	if s.tell != nil {
+		s.tell(patchOf(d))
+	}
+	return nil
+}
+
+func (s *watched) Close() error { return nil }
+
+// patchOf returns the keys that a delta writes, with their values, in an order
+// that is not that of the delta.
+func patchOf(d allocator.Delta) allocator.Patch {
+	p := allocator.Patch{Base: d.Base, Meta: d.Meta, MeshesNew: slices.Clone(d.MeshesNew), MeshesGone: slices.Clone(d.MeshesGone)}
+	p.Meta.Pools, p.Meta.Quarantine = slices.Clone(d.Meta.Pools), slices.Clone(d.Meta.Quarantine)
+	for _, c := range slices.Backward(d.Addrs) {
+		a := allocator.AddrPatch{Addr: c.Addr}
+		if c.New != nil {
+			h := *c.New
+			a.Holding = &h
+		}
+		p.Addrs = append(p.Addrs, a)
+	}
+	for _, c := range slices.Backward(d.Rows) {
+		switch {
+		case c.New == nil:
+			p.Rows = append(p.Rows, allocator.RowPatch{Key: c.Key, Gone: true})
+		case c.Old == nil || c.Old.V4 != c.New.V4 || c.Old.V6 != c.New.V6:
+			p.Rows = append(p.Rows, allocator.RowPatch{Key: c.Key, V4: c.New.V4, V6: c.New.V6})
+		}
+		p.Listings = append(p.Listings, listingPatches(c)...)
+	}
+	return p
+}
+
+func listingPatches(c allocator.RowChange) (patches []allocator.ListingPatch) {
+	old, now := &vip.Row{}, &vip.Row{}
+	if c.Old != nil {
+		old = c.Old
+	}
+	if c.New != nil {
+		now = c.New
+	}
+	for _, l := range slices.Backward(now.Listings) {
+		if was, ok := old.Listing(l.Mesh); !ok || !was.Equal(l) {
+			patches = append(patches, allocator.ListingPatch{Key: c.Key, Mesh: l.Mesh, Listing: &l})
+		}
+	}
+	for _, l := range old.Listings {
+		if _, ok := now.Listing(l.Mesh); !ok {
+			patches = append(patches, allocator.ListingPatch{Key: c.Key, Mesh: l.Mesh})
+		}
+	}
+	return patches
+}
+
+// pair is a replica that leads and one that follows it, over one store.
+type pair struct {
+	store            *watched
+	leader, follower *allocator.Allocator
+	patches          []allocator.Patch // that the follower has not seen
+	told             []allocator.Commit
+	clock            clock
+}
+
+func newPair(t testing.TB, cfg allocator.Config) *pair {
+	p := &pair{clock: clock{wall: time.Unix(1e9, 0)}, store: &watched{Store: memstore.New()}}
+	p.store.tell = func(patch allocator.Patch) { p.patches = append(p.patches, patch) }
+	p.leader = open(t, p.store, &p.clock, cfg)
+	cfg.Follows, cfg.OnCommit = true, func(c allocator.Commit) { p.told = append(p.told, c) }
+	p.follower = open(t, p.store, &p.clock, cfg)
+	return p
+}
+
+// catchUp shows the follower what it has not seen.
+func (p *pair) catchUp(t testing.TB) {
+	t.Helper()
+	for _, patch := range p.patches {
+		if err := p.follower.Follow(patch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.patches = nil
+}
+
+// TestAFollowerShowsWhatTheLeaderCommits, and tells of it as the leader does.
+func TestAFollowerShowsWhatTheLeaderCommits(t *testing.T) {
+	t.Parallel()
+	cfg := allocator.Config{Layout: layout("10.0.0.0/29", "fd00::/125"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	p := newPair(t, cfg)
+	apply(t, p.leader, full(set("a", "web", "db"), set("b", "Web")))
+	apply(t, p.leader, part(drop("a", "web", "db"), set("c", "new")))
+	apply(t, p.leader, part(drop("b", "web")))
+	p.catchUp(t)
+	wantTable(t, p.follower, table(p.leader))
+	if got, want := p.follower.Meshes(), p.leader.Meshes(); !slices.Equal(got, want) {
+		t.Errorf("meshes %q, want %q", got, want)
+	}
+	first := p.told[0]
+	if len(p.told) != 3 || first.Allocated != 4 || p.told[1].Released != 2 || fmt.Sprint(first.Meshes, p.told[1].MeshesNew) != "[a b] [c]" {
+		t.Errorf("told of %+v", p.told)
+	}
+}
+
+// TestAFollowerWritesNothing, whatever it is asked to do.
+func TestAFollowerWritesNothing(t *testing.T) {
+	t.Parallel()
+	cfg := allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	p := newPair(t, cfg)
+	apply(t, p.leader, full(set("m", "a", "b")))
+	apply(t, p.leader, full(set("m", "a")))
+	p.catchUp(t)
+	p.clock.running += time.Minute // the clock would be written
+	f, ctx := p.follower, t.Context()
+	_, applyErr := f.Apply(ctx, full(set("m", "x")))
+	_, repairErr := f.Repair(ctx)
+	_, _, adoptErr := f.Adopt(ctx, nil)
+	_, importErr := f.Import(ctx, nil)
+	_, confirmErr := f.ConfirmMoves(ctx, "x")
+	_, releaseErr := f.ReleaseHeld(ctx, "x")
+	for what, err := range map[string]error{
+		"Apply": applyErr, "Tick": f.Tick(ctx), "SetOptions": f.SetOptions(ctx, "x"), "Repair": repairErr, "Adopt": adoptErr,
+		"Import": importErr, "ConfirmMoves": confirmErr, "ReleaseHeld": releaseErr,
+	} {
+		if !errors.Is(err, allocator.ErrFollows) {
+			t.Errorf("%s of a follower returns %v", what, err)
+		}
+	}
+	if _, ok := f.Due(); ok || !f.Follows() || p.leader.Follows() {
+		t.Error("something is due, or the roles are not told")
+	}
+	if err := f.Configure(allocator.Config{Layout: layout("10.9.0.0/29")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Pools(); len(got) != 1 || got[0].Prefix.String() != "10.0.0.0/29" || got[0].Retired {
+		t.Errorf("a follower shows the pools %v", got)
+	}
+	if err := f.Close(); err != nil || len(p.patches) > 0 {
+		t.Errorf("%v, %d commits", err, len(p.patches))
+	}
+}
+
+// TestAMoveIsToldByEveryReplica: with both addresses, also where the entry has
+// none for a while.
+func TestAMoveIsToldByEveryReplica(t *testing.T) {
+	t.Parallel()
+	log, logger := logTo()
+	cfg := allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Hour, MaxRelease: anyRelease, Logger: logger}
+	p := newPair(t, cfg)
+	apply(t, p.leader, full(set("m", "a", "b")))
+	cfg.Layout.Statics = []allocator.Static{static("a", "10.0.0.5")}
+	configure(t, p.leader, cfg)
+	cfg.Confirm = p.leader.Moves().Name
+	configure(t, p.leader, cfg)
+	p.catchUp(t)
+	var moved []string
+	for _, c := range p.told {
+		moved = append(moved, movesText(c.Moves)...)
+	}
+	if fmt.Sprint(moved) != "[a 10.0.0.1 10.0.0.5]" {
+		t.Errorf("told of %q", moved)
+	}
+	wantLog(t, log, `moved entry=0:a from=10.0.0.1 to=10.0.0.5 why="another replica moved it"`)
+
+	// What the follower has not seen, it is told when it reads the table again.
+	p.told, cfg.Layout.Statics, cfg.Confirm = nil, []allocator.Static{static("a", "10.0.0.6")}, ""
+	configure(t, p.leader, cfg)
+	cfg.Confirm = p.leader.Moves().Name
+	configure(t, p.leader, cfg)
+	if err := p.follower.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.told) != 1 || fmt.Sprint(movesText(p.told[0].Moves)) != "[a 10.0.0.5 10.0.0.6]" {
+		t.Errorf("told of %+v", p.told)
+	}
+	wantLog(t, log, `moved entry=0:a from=10.0.0.5 to=10.0.0.6 why="the table was read again from the store"`)
+}
+
+// TestAPatchThatDoesNotFitChangesNothing: whatever is wrong with it.
+func TestAPatchThatDoesNotFitChangesNothing(t *testing.T) {
+	t.Parallel()
+	other := vip.Key{Name: "other"}
+	a, b := vip.Key{Name: "a"}, vip.Key{Name: "b"}
+	for name, spoil := range map[string]func(p *allocator.Patch){
+		"another base":                      func(p *allocator.Patch) { p.Base++; p.Meta.Revision++ },
+		"the same base again":               func(p *allocator.Patch) { p.Base--; p.Meta.Revision-- },
+		"two commits in one":                func(p *allocator.Patch) { p.Meta.Revision++ },
+		"another store":                     func(p *allocator.Patch) { p.Meta.ID = "x" },
+		"an earlier clock":                  func(p *allocator.Patch) { p.Meta.Clock = 0 },
+		"no serial":                         func(p *allocator.Patch) { p.Meta.Serial = 0 },
+		"a listing of nobody":               func(p *allocator.Patch) { p.Listings[0].Key = other },
+		"a listing of a mesh that is not":   func(p *allocator.Patch) { p.Listings[0].Mesh, p.Listings[0].Listing.Mesh = "x", "x" },
+		"a listing of another mesh":         func(p *allocator.Patch) { p.Listings[0].Mesh = "x" },
+		"a listing in another name":         func(p *allocator.Patch) { p.Listings[0].Listing.Name = "x" },
+		"a listing that was not":            func(p *allocator.Patch) { p.Listings = append(p.Listings, allocator.ListingPatch{Key: a, Mesh: "n"}) },
+		"a listing twice":                   func(p *allocator.Patch) { p.Listings = append(p.Listings, p.Listings[0]) },
+		"a row without listings":            func(p *allocator.Patch) { p.Listings = p.Listings[1:] },
+		"a row that loses all":              func(p *allocator.Patch) { p.Listings = append(p.Listings, allocator.ListingPatch{Key: a, Mesh: "m"}) },
+		"a row twice":                       func(p *allocator.Patch) { p.Rows = append(p.Rows, p.Rows[0]) },
+		"a row that has gone and is listed": func(p *allocator.Patch) { p.Rows = append(p.Rows, allocator.RowPatch{Key: a, Gone: true}) },
+		"a row that was not there has gone": func(p *allocator.Patch) { p.Rows = append(p.Rows, allocator.RowPatch{Key: other, Gone: true}) },
+		"a row whose address nobody tells":  func(p *allocator.Patch) { p.Addrs = p.Addrs[:1] },
+		"a row whose address is another's":  func(p *allocator.Patch) { p.Addrs[1].Holding.Owner = a },
+		"a row whose address is released":   func(p *allocator.Patch) { p.Addrs[1].Holding.Released = true },
+		"a row in no pool":                  func(p *allocator.Patch) { p.Rows[0].V4, p.Addrs[1].Addr = addr("10.9.0.1"), addr("10.9.0.1") },
+		"an address that is taken away":     func(p *allocator.Patch) { p.Addrs[0].Holding.Released = true },
+		"an address of nobody":              func(p *allocator.Patch) { p.Addrs[0].Holding.Owner = other },
+		"an address that is lost":           func(p *allocator.Patch) { p.Rows = append(p.Rows, allocator.RowPatch{Key: a}) },
+		"an address twice":                  func(p *allocator.Patch) { p.Addrs = append(p.Addrs, p.Addrs[0]) },
+		"an address released in the future": func(p *allocator.Patch) {
+			p.Addrs = append(p.Addrs, allocator.AddrPatch{Addr: addr("10.0.0.6"), Holding: &allocator.Holding{Owner: other, Released: true, At: p.Meta.Clock + 1}})
+		},
+		"an address forgotten that was not": func(p *allocator.Patch) { p.Addrs = append(p.Addrs, allocator.AddrPatch{Addr: addr("10.0.0.6")}) },
+		"an address forgotten that is had":  func(p *allocator.Patch) { p.Addrs[0].Holding = nil },
+		"a mesh that was there":             func(p *allocator.Patch) { p.MeshesNew = []string{"m"} },
+		"a mesh that was not there":         func(p *allocator.Patch) { p.MeshesGone = []string{"x"} },
+		"a mesh that is listed":             func(p *allocator.Patch) { p.MeshesGone = []string{"m"} },
+		"a pool that is used":               func(p *allocator.Patch) { p.Meta.Pools = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pr := newPair(t, allocator.Config{Layout: layout("10.0.0.0/29"), MaxRelease: anyRelease})
+			apply(t, pr.leader, full(set("m", "a"), set("n")))
+			pr.catchUp(t)
+			before, err := pr.follower.State(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply(t, pr.leader, part(set("m", "b")))
+			patch := pr.patches[0]
+			if patch.Rows[0].Key != b || len(patch.Addrs) != 1 || len(patch.Listings) != 1 {
+				t.Fatalf("the patch is %+v", patch)
+			}
+			patch.Addrs = slices.Insert(patch.Addrs, 0, allocator.AddrPatch{Addr: addr("10.0.0.1"), Holding: &allocator.Holding{Owner: a}})
+			spoil(&patch)
+			pr.told = nil
+			if err := pr.follower.Follow(patch); !errors.Is(err, allocator.ErrConflict) {
+				t.Errorf("followed, with %v", err)
+			}
+			after, err := pr.follower.State(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before.Meta.Clock, after.Meta.Clock = 0, 0
+			if got, want := describeState(after), describeState(before); got != want || len(pr.told) > 0 {
+				t.Errorf("the table is\n%s\nand was\n%s, told: %+v", got, want, pr.told)
+			}
+			if err := pr.follower.Reload(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			wantTable(t, pr.follower, table(pr.leader))
+		})
+	}
+}
+
+// TestALeaderFollowsNobody.
+func TestALeaderFollowsNobody(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, allocator.Config{Layout: layout("10.0.0.0/29")})
+	apply(t, p.leader, full(set("m", "a")))
+	if err := p.leader.Follow(p.patches[0]); err == nil || errors.Is(err, allocator.ErrConflict) {
+		t.Errorf("it follows, with %v", err)
+	}
+	p.catchUp(t)
+}
+
+// TestTheCooldownOutlivesAFailover: what was released while one led is kept for a
+// cooldown by the next, which counts from when it saw it, and not longer.
+func TestTheCooldownOutlivesAFailover(t *testing.T) {
+	t.Parallel()
+	cfg := allocator.Config{Layout: layout("10.0.0.1/32"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	p := newPair(t, cfg)
+	apply(t, p.leader, full(set("m", "a")))
+	apply(t, p.leader, full(set("m", "b")))
+	p.catchUp(t)
+	p.clock.running += 59 * time.Minute
+	p.leader.StandDown()
+	p.follower.Lead()
+	if d, ok := p.follower.Due(); !ok || d != 0 {
+		t.Errorf("due in %v, %v", d, ok)
+	}
+	tick(t, p.follower)
+	wantTable(t, p.follower, map[string]string{"b": ""})
+	p.clock.running += 2 * time.Minute
+	tick(t, p.follower)
+	wantTable(t, p.follower, map[string]string{"b": "10.0.0.1"})
+	if err := p.leader.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wantTable(t, p.leader, map[string]string{"b": "10.0.0.1"})
+}
+
+// TestOneThatStandsDownForgetsWhatItHeld: it is the next one's business, which
+// judges by what the sources say to it.
+func TestOneThatStandsDownForgetsWhatItHeld(t *testing.T) {
+	t.Parallel()
+	p := newPair(t, allocator.Config{Layout: layout("10.0.0.0/24")})
+	apply(t, p.leader, full(set("m", names(30)...)))
+	apply(t, p.leader, full(with("m", []vip.Request{asks("x", "10.0.0.1")})))
+	p.catchUp(t)
+	if s := p.leader.Stats(); s.Held != 30 || s.Refused != 1 {
+		t.Fatalf("stats %+v", s)
+	}
+	p.leader.StandDown()
+	p.follower.Lead()
+	if s := p.leader.Stats(); s.Held != 0 || s.Refused != 0 || s.Pending != 0 {
+		t.Errorf("stats %+v", s)
+	}
+	tick(t, p.follower)
+	if s := p.follower.Stats(); s.Held != 0 || s.Entries != 31 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+// TestACommitInDoubtIsTheStoresToTell when one stands down with it.
+func TestACommitInDoubtIsTheStoresToTell(t *testing.T) {
+	t.Parallel()
+	for _, there := range []bool{true, false} {
+		store := &faulty{Store: memstore.New()}
+		a := open(t, store, nil, allocator.Config{Layout: layout("10.0.0.0/29")})
+		store.before, store.after = !there, there
+		if _, err := a.Apply(t.Context(), full(set("m", "a"))); !errors.Is(err, errFault) {
+			t.Fatal(err)
+		}
+		store.before, store.after = false, false
+		a.StandDown()
+		if err := a.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(a.Rows()); n == 1 != there {
+			t.Errorf("%d rows, committed: %v", n, there)
+		}
+		a.Lead()
+		apply(t, a, full(set("m", "a")))
+		wantTable(t, a, map[string]string{"a": "10.0.0.1"})
+	}
+}
+
+// TestABrokenTableIsRepairedByTheOneThatLeads: the other shows what will come of
+// it, and follows no patch of it.
+func TestABrokenTableIsRepairedByTheOneThatLeads(t *testing.T) {
+	t.Parallel()
+	for _, report := range []bool{false, true} {
+		store := memstore.New()
+		d := allocator.Delta{
+			Meta: allocator.Meta{Revision: 1, Serial: 1, Pools: []allocator.Pool{
+				{Prefix: prefixes("10.0.0.0/29")[0], Next: addr("10.0.0.2")},
+			}},
+			Addrs:     []allocator.AddrChange{{Addr: addr("10.0.0.1"), New: &allocator.Holding{Owner: vip.Key{Name: "b"}}}},
+			MeshesNew: []string{"m"},
+		}
+		for _, name := range []string{"a", "b"} {
+			d.Rows = append(d.Rows, allocator.RowChange{Key: vip.Key{Name: name}, New: &vip.Row{
+				Entry: vip.Entry{Name: name}, V4: addr("10.0.0.1"), Listings: []vip.Listing{{Mesh: "m", Name: name}},
+			}})
+		}
+		if err := store.Commit(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		log, logger := logTo()
+		cfg := allocator.Config{Layout: layout("10.0.0.0/29"), Cooldown: time.Hour, ReportOnly: report, Logger: logger, Follows: true}
+		a, err := allocator.Open(t.Context(), store, cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantTable(t, a, map[string]string{"a": "", "b": "10.0.0.1"})
+		wantLog(t, log, "the replica that allocates repairs it", "done=false")
+		if err := a.Follow(allocator.Patch{Base: 1}); !errors.Is(err, allocator.ErrConflict) {
+			t.Error(err)
+		}
+		a.Lead()
+		tick(t, a)
+		if report {
+			wantTable(t, a, map[string]string{"a": "10.0.0.1", "b": "10.0.0.1"})
+			continue
+		}
+		wantTable(t, a, map[string]string{"a": "10.0.0.2", "b": "10.0.0.1"})
+		if err := a.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
