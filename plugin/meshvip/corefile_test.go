@@ -72,6 +72,39 @@ other {
 	}
 }
 
+func TestATableInEtcdIsReadForTools(t *testing.T) {
+	t.Parallel()
+	tables, err := ReadCorefile(corefile(t, `mesh {
+    root /srv
+    meshvip {
+        store etcd etcd-1 etcd-2 {
+            tls ca.pem
+        }
+    }
+}
+example.org {
+    meshvip {
+        pool 240.0.0.0/16
+        source file resources
+        store memory
+    }
+}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tables) != 2 || tables[0].Etcd == nil || tables[1].Etcd != nil {
+		t.Fatalf("tables %+v", tables)
+	}
+	got := tables[0]
+	if e := got.Etcd; e.Endpoints != "https://etcd-1:2379 https://etcd-2:2379" || e.CA != "/srv/ca.pem" || e.Prefix != "/meshvip/" {
+		t.Errorf("etcd %+v", e)
+	}
+	if got.Store != "" || got.Admin != "" || !slices.Equal(got.Zones, []string{"mesh."}) || len(got.Layout.Pools) != 0 {
+		t.Errorf("table %+v", got)
+	}
+}
+
 func TestACorefileThatCoreDNSWouldRefuseIsAnErrorForTools(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

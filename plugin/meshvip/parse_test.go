@@ -316,10 +316,15 @@ func FuzzParse(f *testing.F) {
 	f.Add("meshvip {\n pool 240.0.0.0/8 fd00::/64 {\n exclude 240.0.0.1-240.0.0.9 fd00::1\n reserve 240.9.0.0/16\n drain\n }\n static 1:a 240.9.0.1\n confirm 1-a\n repair report\n}")
 	f.Add("meshvip {\n pool 240.0.0.0/30 {\n exclude 240.0.0.1\n exclude 240.0.0.2\n }\n}")
 	f.Add("meshvip {\n pool 240.0.0.0/30\n {\n drain }\n } {\n ; }\n}")
+	f.Add("meshvip {\n store etcd http://a https://[::1]:2379 b.c:1 {\n prefix /a/b\n tls x y z\n credentials u p\n timeout 1ms\n lease 2s\n }\n stale serve\n}")
+	f.Add("meshvip {\n store etcd A a:02379 {\n prefix //\u00a0\n lease 3600s\n }\n}")
 	f.Fuzz(func(t *testing.T, lines string) {
 		cfg, err := parseIn("/", lines, "dns://mesh.:53")
 		if err != nil || !strings.HasPrefix(strings.TrimSpace(lines), "meshvip") {
 			return
+		}
+		if s := cfg.Runtime.Store.Value; s.Kind == storeEtcd {
+			checkEtcd(t, s.Etcd)
 		}
 		b, pools := cfg.Block, cfg.Runtime.Prefixes()
 		if len(b.Forward)+len(b.Reverse) == 0 || b.TTL.Value > maxTTL || b.NegativeTTL.Value > maxTTL {
@@ -345,4 +350,26 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkEtcd fails the test unless e is as EtcdConfig says, and is read as it is
+// when a Corefile has it.
+func checkEtcd(t *testing.T, e EtcdConfig) {
+	t.Helper()
+	list := e.EndpointList()
+	if len(list) == 0 || !slices.IsSorted(list) || len(slices.Compact(slices.Clone(list))) != len(list) || strings.Join(list, " ") != e.Endpoints {
+		t.Fatalf("accepted: endpoints %q", e.Endpoints)
+	}
+	scheme, _, _ := strings.Cut(list[0], "://")
+	for _, s := range list {
+		again, wrong := parseEndpoint(s)
+		if wrong != "" || again.scheme != scheme || again.scheme+"://"+again.host != s {
+			t.Fatalf("accepted: endpoint %q of %q %s", s, e.Endpoints, wrong)
+		}
+	}
+	if !strings.HasPrefix(e.Prefix, "/") || !strings.HasSuffix(e.Prefix, "/") || len(e.Prefix) < 3 ||
+		e.Timeout <= 0 || e.Lease < minLease || e.Lease%time.Second != 0 ||
+		(e.Cert == "") != (e.Key == "") || (e.Username == "") != (e.PasswordFile == "") || e.Cert+e.CA != "" && scheme != "https" {
+		t.Fatalf("accepted: %+v", e)
+	}
 }
