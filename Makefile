@@ -23,7 +23,7 @@ CHECKS    ?= 100
 # The packages that share memory between goroutines are tested under the race
 # detector, where there is a C compiler for it; the others need not pay for it.
 RACE       := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(admin|allocator|kumatable|names|plugin|publish|watcher)(/|$$)')
+CONCURRENT  = $(shell go list ./... | grep -E '^$(MODULE)/(admin|allocator|kumatable|names|plugin|publish|test/etcdtest|watcher)(/|$$)')
 PLAIN       = $(filter-out $(CONCURRENT) $(MODULE)/test/interop%,$(shell go list ./...))
 
 # The packages with tests over random input.
@@ -32,7 +32,7 @@ RANDOM_INPUT = $(shell grep -rl --include='*_test.go' pgregory.net/rapid . | xar
 # Debian packages with the DNS clients and servers that test/interop talks to.
 INTEROP_PACKAGES := bind9 bind9-dnsutils bind9-host bind9-utils iproute2 knot knot-dnsutils nsd unbound
 
-.PHONY: help build coredns-full run test nightly bench lint fuzz interop clean tools
+.PHONY: help build coredns-full run test nightly bench lint fuzz interop clean tools etcd
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,15 @@ build: ## build bin/coredns, and bin/meshvipctl
 coredns-full: ## build bin/coredns-full, with all of CoreDNS's plugins, and try it
 	cmd/coredns/full.sh bin/coredns-full
 	MESHVIP_COREDNS=$(CURDIR)/bin/coredns-full go test -count=1 ./test -run 'BothSpellings|READMEShows|Fallthrough|Kuma'
+
+etcd: bin/etcd bin/etcdutl ## build bin/etcd and bin/etcdutl, at the version that tools/etcd/go.mod pins
+
+# Under another name first: the old one may be running.
+bin/etcd: PINNED = go.etcd.io/etcd/server/v3
+bin/etcdutl: PINNED = go.etcd.io/etcd/etcdutl/v3
+bin/etcd bin/etcdutl: tools/etcd/go.sum
+	cd tools/etcd && go build -buildvcs=false -o $(CURDIR)/$@.make $(PINNED)
+	mv $@.make $@
 
 define TRY
 Serving examples/resources on 127.0.0.1:1053; Ctrl-C stops it. In another
@@ -105,6 +114,7 @@ lint: tools ## check form (gofumpt), vet, staticcheck, and that go.mod is tidy
 	bin/tools/staticcheck ./...
 	go mod tidy -diff
 	cd tools && go mod tidy -diff
+	cd tools/etcd && go mod tidy -diff
 
 fuzz: ## fuzz each target for FUZZTIME (30s)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sort | while IFS=: read -r file func; do \

@@ -2,6 +2,7 @@
 package loopback
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -22,6 +23,15 @@ type Ports struct {
 // Free returns a port that is free for TCP and UDP, and that no other test gets.
 func (p *Ports) Free(t testing.TB) string {
 	t.Helper()
+	port, err := p.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// Find is Free where there is no test, as in TestMain.
+func (p *Ports) Find() (string, error) {
 	p.next.CompareAndSwap(0, 1+rand.Uint32N(p.Count)) // another run may be going on
 	for range p.Count {
 		port := strconv.Itoa(int(p.First + p.next.Add(1)%p.Count))
@@ -33,9 +43,8 @@ func (p *Ports) Free(t testing.TB) string {
 		l.Close()
 		if err == nil {
 			u.Close()
-			return port
+			return port, nil
 		}
 	}
-	t.Fatal("no port is free for both TCP and UDP")
-	return ""
+	return "", errors.New("no port is free for both TCP and UDP")
 }
