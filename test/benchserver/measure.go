@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// bench measures.
+type bench struct {
+	settings
+	dir   string
+	perf  string
+	kinds []kind
+	say   func(format string, args ...any)
+}
+
+// sample is what one measurement of a server gave.
+type sample struct {
+	answers
+	CPU   time.Duration // processor time of the server
+	Other float64       // processors that neither the server nor dnsperf had busy
+	// Changes and Reloads are how many came meanwhile.
+	Changes, Reloads int
+}
+
+// perQuery is the server's processor time for a query, in microseconds.
+func (s sample) perQuery() float64 { return float64(s.CPU.Nanoseconds()) / 1000 / float64(s.Completed) }
+
+// has reports whether a server is measured.
+func (b *bench) has(name string) bool {
+	return slices.ContainsFunc(b.kinds, func(k kind) bool { return k.name == name })
+}
+
+// kind returns a server that is measured.
+func (b *bench) kind(name string) kind {
+	return b.kinds[slices.IndexFunc(b.kinds, func(k kind) bool { return k.name == name })]
+}
+
+// sized are the results over one number of services.
+type sized struct {
+	Services int
+	Rate     int                 // questions a second of the fixed load
+	Full     map[string][]sample // as many as are answered, by server, then round
+	Fixed    map[string][]sample // at Rate
+	Resident map[string]int64    // bytes at the end
+	Start    map[string]float64  // seconds until the first answer
+}
+
+// size measures all servers over n services.
+func (b *bench) size(ctx context.Context, n int) (sized, error) {
+	r := sized{
+		Services: n, Full: make(map[string][]sample), Fixed: make(map[string][]sample),
+		Resident: make(map[string]int64), Start: make(map[string]float64),
+	}
+	b.say("%s services: writing the files", thousands(n))
+	dir := filepath.Join(b.dir, fmt.Sprint(n))
+	s, err := newSite(dir, n)
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	var all []*process
+	defer func() {
+		for _, p := range all {
+			p.stop()
+		}
+	}()
+	for _, k := range b.kinds {
+		p, err := b.startOver(ctx, k, s)
+		if err != nil {
+			return r, err
+		}
+		all = append(all, p)
+		r.Start[k.name] = p.took.Seconds()
+		b.say("%s services: %s answers after %.1f s", thousands(n), k.name, p.took.Seconds())
+	}
+	for _, p := range all { // what is made once is made now
+		if _, err := b.measure(ctx, p, s, 0); err != nil {
+			return r, err
+		}
+	}
+	b.say("%s services: full load, %d rounds", thousands(n), b.Rounds)
+	if err := b.rounds(ctx, all, s, 0, r.Full); err != nil {
+		return r, err
+	}
+	r.Rate = fixedRate(r.Full)
+	b.say("%s services: %d questions a second, %d rounds", thousands(n), r.Rate, b.Rounds)
+	if err := b.rounds(ctx, all, s, r.Rate, r.Fixed); err != nil {
+		return r, err
+	}
+	for _, p := range all {
+		if r.Resident[p.name], err = p.resident(); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// startOver starts a server over a site. Each of ours has a store of its own.
+func (b *bench) startOver(ctx context.Context, k kind, s site) (*process, error) {
+	if k.name != ours && slices.ContainsFunc(b.Variants, func(v variant) bool { return v.Name == k.name }) {
+		own := s
+		own.dir = s.path("variant-" + k.name)
+		if err := os.MkdirAll(own.dir, 0o755); err != nil {
+			return nil, err
+		}
+		if err := own.store(); err != nil {
+			return nil, err
+		}
+		return start(ctx, k, own, s.lastName())
+	}
+	return start(ctx, k, s, s.lastName())
+}
+
+// rounds measures all servers in turn, each round beginning with the next one.
+func (b *bench) rounds(ctx context.Context, all []*process, s site, rate int, into map[string][]sample) error {
+	for round := range b.Rounds {
+		for i := range all {
+			p := all[(i+round)%len(all)]
+			one, err := b.measure(ctx, p, s, rate)
+			if err != nil {
+				return err
+			}
+			into[p.name] = append(into[p.name], one)
+		}
+	}
+	return nil
+}
+
+// measure asks one server for as long as one measurement takes; at a rate, or with
+// 0 as much as it answers.
+func (b *bench) measure(ctx context.Context, p *process, s site, rate int) (sample, error) {
+	return b.measureFor(ctx, p, s, rate, b.Seconds)
+}
+
+func (b *bench) measureFor(ctx context.Context, p *process, s site, rate, seconds int) (sample, error) {
+	a := asking{
+		perf: b.perf, port: p.port, questions: s.path("questions"), clients: b.Clients, threads: b.Threads,
+		outstanding: b.Outstanding, seconds: seconds, rate: rate, each: rate > 0, dir: s.dir,
+	}
+	begun := time.Now()
+	cpu, err := p.cpu()
+	if err != nil {
+		return sample{}, err
+	}
+	all, err := busy()
+	if err != nil {
+		return sample{}, err
+	}
+	got, err := a.ask(ctx)
+	if err != nil {
+		return sample{}, err
+	}
+	one := sample{answers: got}
+	after, err := p.cpu()
+	if err != nil {
+		return one, err
+	}
+	allAfter, err := busy()
+	if err != nil {
+		return one, err
+	}
+	one.CPU = after - cpu
+	one.Other = max(0, (allAfter-all-one.CPU-got.client).Seconds()/time.Since(begun).Seconds())
+	if wrong := got.wrong(p.unknown); wrong != "" {
+		return one, fmt.Errorf("%s answers wrongly: %s", p.name, wrong)
+	}
+	return one, nil
+}
+
+// fixedRate is the load at which latencies are compared: the same for all, half of
+// what the slowest answers.
+func fixedRate(full map[string][]sample) int {
+	slowest := 0.
+	for _, samples := range full {
+		if qps := median(each(samples, func(s sample) float64 { return s.QPS })); slowest == 0 || qps < slowest {
+			slowest = qps
+		}
+	}
+	return int(slowest / 2)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tick is the unit of times in /proc: 1/100 s wherever Linux has a user space.
+const tick = 10 * time.Millisecond
+
+// cpu returns the processor time that the server has used, its children's included.
+func (p *process) cpu() (time.Duration, error) {
+	var ticks uint64
+	err := p.each(func(_ string, stat []string) error {
+		for _, field := range stat[11:13] { // utime and stime of proc(5), from the state on
+			n, err := strconv.ParseUint(field, 10, 64)
+			if err != nil {
+				return err
+			}
+			ticks += n
+		}
+		return nil
+	})
+	return time.Duration(ticks) * tick, err
+}
+
+// resident returns the memory that the server has in RAM, in bytes. What its
+// processes share is counted once: by the proportional set.
+func (p *process) resident() (int64, error) {
+	var kib int64
+	err := p.each(func(dir string, _ []string) error {
+		data, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(data)) {
+			if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" {
+				n, err := strconv.ParseInt(f[1], 10, 64)
+				kib += n
+				return err
+			}
+		}
+		return fmt.Errorf("%s/smaps_rollup has no Pss", dir)
+	})
+	return kib << 10, err
+}
+
+// each calls f for each process of the server's group, with its directory in /proc
+// and what its stat says from the state on.
+func (p *process) each(f func(dir string, stat []string) error) error {
+	group, found := strconv.Itoa(p.cmd.Process.Pid), false
+	all, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return err
+	}
+	for _, path := range all {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		// The name before the last parenthesis may hold anything.
+		stat := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+		if len(stat) < 13 || stat[2] != group {
+			continue
+		}
+		found = true
+		if err := f(filepath.Dir(path), stat); err != nil {
+			return err
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s has ended; it printed:\n%s", p.name, p.printed())
+	}
+	return nil
+}
+
+// busy returns the processor time that the whole machine has used.
+func busy() (time.Duration, error) {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(data), "\n")
+	return parseBusy(line)
+}
+
+// parseBusy adds up the first line of /proc/stat, but for what is idle or waiting,
+// and for guests, which are counted twice.
+func parseBusy(line string) (time.Duration, error) {
+	f := strings.Fields(line)
+	if len(f) < 9 || f[0] != "cpu" {
+		return 0, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	var ticks uint64
+	for i, field := range f[1:9] {
+		if i == 3 || i == 4 { // idle, iowait
+			continue
+		}
+		n, err := strconv.ParseUint(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * tick, nil
+}
