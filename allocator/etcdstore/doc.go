@@ -1,0 +1,2 @@
+// Package etcdstore keeps a table in etcd, for several replicas.
+package etcdstore
