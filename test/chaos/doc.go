@@ -41,6 +41,8 @@
 //     read at some moment between that long before the question and the answer.
 //   - The same, claim by claim, by a slow and obvious check (owners_test.go) that names
 //     the claim which is wrong.
+//   - No name is denied, and no address, that was somebody's throughout the time that the
+//     answer may be of.
 //   - Between an answer that gives an address to one name and an answer that gives it
 //     to another at least ttl passes, so that no resolver has the former still. If no
 //     fault was in force at the former, at least cooldown passes, less a tolerance.

@@ -48,6 +48,7 @@ type txn struct {
 	serial   uint32        // of the table
 	clock    time.Duration // of the table
 	changes  []change
+	keys     int // that it wrote, deleted ones too
 }
 
 func (t txn) String() string {

@@ -11,7 +11,7 @@ func (h *history) judge(thin, limit time.Duration) error {
 	var wrong []error
 	apart, _ := h.apart()
 	for _, found := range [][]error{
-		h.taken(), h.ordered(), h.owned(), apart, h.moves(), h.unasked(), h.kept(), h.refused(),
+		h.taken(), h.ordered(), h.owned(), h.denied(), apart, h.moves(), h.unasked(), h.kept(), h.refused(),
 	} {
 		for i, err := range found {
 			if i == 5 {

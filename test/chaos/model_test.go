@@ -37,7 +37,17 @@ func (o operation) step(s register) (bool, register) {
 	if o.seq != s.seq+1 {
 		return false, s
 	}
-	return o.holding.mayFollow(s.holding, o.clock, o.cooldown), register{o.holding, o.seq}
+	return o.holding.mayFollow(s.holding, o.clock, o.cooldown), register{o.holding.after(s.holding), o.seq}
+}
+
+// after returns the value of an address that was held as was when h is written. Who
+// had an address and is forgotten had it all the same: to forget is allowed at any
+// time, if the address is kept from others by other means.
+func (h holding) after(was holding) holding {
+	if h.owner == "" {
+		return was
+	}
+	return h
 }
 
 // mayFollow reports whether an address may be held so after it was held as was,
@@ -48,9 +58,11 @@ func (h holding) mayFollow(was holding, clock, cooldown time.Duration) bool {
 		return false
 	case was.owner == "": // nobody's
 		return true
+	case h.owner == "": // forgotten
+		return was.released
 	case h.owner == was.owner: // given back, taken again
 		return !h.released || !was.released || h.at >= was.at
-	default: // another's, or forgotten
+	default: // another's
 		return was.released && clock-was.at >= cooldown
 	}
 }

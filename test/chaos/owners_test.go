@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"github.com/miekg/dns"
 )
 
 // span is how long a name had an address at most, by what etcd says.
@@ -59,6 +61,52 @@ func anySpan(list []span, name string, from, to time.Duration) bool {
 	return false
 }
 
+// denied checks that no name or address is denied that was somebody's for certain at
+// every moment that the answer may be of.
+func (h *history) denied() (wrong []error) {
+	byAddr, byName := make(map[netip.Addr][]span), make(map[string][]span)
+	for addr, writes := range h.writes() {
+		byAddr[addr] = certain(writes)
+		for _, s := range byAddr[addr] {
+			byName[s.name] = append(byName[s.name], s)
+		}
+	}
+	for _, a := range h.answers {
+		if a.claim() || a.rcode != dns.RcodeSuccess && a.rcode != dns.RcodeNameError {
+			continue
+		}
+		list := byName[a.name]
+		if a.reverse {
+			list = byAddr[a.addr]
+		}
+		for _, s := range list {
+			if s.from < a.start-h.stale() && s.to > a.end {
+				wrong = append(wrong, fmt.Errorf("%v: denied, and has been of %q since %v", a, s.name, s.from))
+			}
+		}
+	}
+	return wrong
+}
+
+// certain returns who had an address from when to when at least.
+func certain(writes []write) (list []span) {
+	for i, w := range writes {
+		if w.owner == "" || w.released {
+			continue
+		}
+		s := span{w.owner, w.hi, forever}
+		if i+1 < len(writes) {
+			s.to = writes[i+1].lo
+		}
+		if n := len(list); n > 0 && i > 0 && writes[i-1].holding == w.holding { // written again
+			list[n-1].to = s.to
+			continue
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
 // taken checks that no transaction takes an address from an owner that has it, or
 // before the cooldown has passed on the table's own clock.
 func (h *history) taken() (wrong []error) {
@@ -68,7 +116,7 @@ func (h *history) taken() (wrong []error) {
 			if !w.mayFollow(was, w.clock, h.cooldown) {
 				wrong = append(wrong, fmt.Errorf("%v: %v was held as %+v, and is as %+v at %v", w.txn, addr, was, w.holding, w.clock))
 			}
-			was = w.holding
+			was = w.holding.after(was)
 		}
 	}
 	return wrong

@@ -64,10 +64,16 @@ func TestTheCheckerFindsWhatIsPlanted(t *testing.T) {
 			s.commit(change{x, holding{owner: "b"}})
 			claim(s, 1, "b", x)
 		}, []string{"within the ttl"}},
-		"an address forgotten too soon": {func(s *simulation) {
+		"an address that is forgotten, and given too soon": {func(s *simulation) {
 			s.commit(change{x, holding{owner: "a"}})
 			s.commit(change{x, holding{"a", true, s.now}})
 			pass(s, time.Second)
+			s.commit(change{x, holding{}})
+			pass(s, time.Second)
+			s.commit(change{x, holding{owner: "b"}})
+		}, []string{"was held as", register}},
+		"an address forgotten that somebody has": {func(s *simulation) {
+			s.commit(change{x, holding{owner: "a"}})
 			s.commit(change{x, holding{}})
 		}, []string{"was held as", register}},
 		"an answer before the commit": {func(s *simulation) {
@@ -139,6 +145,16 @@ func TestTheCheckerFindsWhatIsPlanted(t *testing.T) {
 		"a stable name that is denied": {func(s *simulation) {
 			s.answered(answer{start: s.now, end: s.now, name: "stable", rcode: dns.RcodeNameError})
 		}, []string{"is denied"}},
+		"a name that is denied though it is there": {func(s *simulation) {
+			s.commit(change{x, holding{owner: "a"}})
+			pass(s, time.Minute)
+			s.answered(answer{start: s.now, end: s.now, name: "a", rcode: dns.RcodeNameError})
+		}, []string{"denied, and has been"}},
+		"an address that is denied though it is somebody's": {func(s *simulation) {
+			s.commit(change{x, holding{owner: "a"}})
+			pass(s, time.Minute)
+			s.answered(answer{start: s.now, end: s.now, reverse: true, addr: x, rcode: dns.RcodeNameError})
+		}, []string{"denied, and has been"}},
 		"a stable name somewhere else": {func(s *simulation) {
 			s.answered(answer{start: s.now, end: s.now, name: "stable", addr: s.addrs[0]})
 			s.answered(answer{start: s.now, end: s.now, name: "stable", addr: x})

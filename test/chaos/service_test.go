@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -30,29 +29,7 @@ func (h *history) kept() (wrong []error) {
 			wrong = append(wrong, fmt.Errorf("a stable name has two addresses: %v; %v", was, a))
 		}
 	}
-	// An address that a stable name has is never without a name.
-	stable := make(map[netip.Addr]bool, len(addrs))
-	for _, a := range addrs {
-		stable[a.addr] = true
-	}
-	for _, a := range h.answers {
-		first := addrs[a.name]
-		if a.reverse && a.rcode == dns.RcodeNameError && stable[a.addr] && a.start > first.end && h.known(a) {
-			wrong = append(wrong, fmt.Errorf("the address of a stable name is denied: %v", a))
-		}
-	}
 	return wrong
-}
-
-// known reports whether the replica had claimed the address before: the table had
-// it then.
-func (h *history) known(a answer) bool {
-	for _, b := range h.answers {
-		if b.replica == a.replica && b.addr == a.addr && b.claim() && b.end < a.start {
-			return true
-		}
-	}
-	return false
 }
 
 // refused checks that a replica which runs, and was in contact with etcd within

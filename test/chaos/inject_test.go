@@ -1,0 +1,187 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meshvip/coredns-meshvip/test/etcdtest"
+	"github.com/miekg/dns"
+)
+
+// injector does harm to a cluster, one thing at a time or several.
+type injector struct {
+	*cluster
+	t   testing.TB
+	rnd *rand.Rand
+	// settled: after each fault it waits until all is well.
+	settled bool
+	count   map[string]int // of faults, by kind
+	refused atomic.Int64   // replicas that were cut off long enough to refuse
+}
+
+func newInjector(c *cluster, seed uint64) *injector {
+	return &injector{cluster: c, t: c.t, rnd: rand.New(rand.NewPCG(seed, 2)), settled: true, count: make(map[string]int)}
+}
+
+// injection is a kind of fault.
+type injection struct {
+	kind string
+	do   func(*injector)
+}
+
+// injections are all kinds. Each leaves nothing broken behind.
+var injections = []injection{
+	{"kill a replica", (*injector).kill},
+	{"end a replica", (*injector).terminate},
+	{"stop the leader for longer than its lease", (*injector).freezeLeader},
+	{"stop a follower", (*injector).freezeFollower},
+	{"cut a replica off", (*injector).cut},
+	{"cut a replica off for as long as it may answer", (*injector).cutForLong},
+	{"let a replica's network stall", (*injector).blackhole},
+	{"lose the replies to a replica", (*injector).dropReplies},
+	{"revoke the leader's lease", (*injector).revoke},
+	{"compact", (*injector).compact},
+	{"defragment", (*injector).defragment},
+	{"kill etcd", (*injector).killEtcd},
+	{"stop etcd", (*injector).freezeEtcd},
+	{"restore a snapshot of etcd", (*injector).restore},
+	{"reload with a changed option", (*injector).reload},
+	{"two faults at once", (*injector).overlap},
+}
+
+// inject does one kind of harm, notes it, and waits until it is got over.
+func (i *injector) inject(in injection) {
+	i.t.Helper()
+	i.count[in.kind]++
+	begun := i.h.now()
+	i.t.Logf("%8.3fs %s", begun.Seconds(), in.kind)
+	in.do(i)
+	healed := i.h.now()
+	if i.settled {
+		i.healthy()
+		i.t.Logf("%8.3fs healed, and %.3fs later all is well", healed.Seconds(), (i.h.now() - healed).Seconds())
+	}
+}
+
+// replica returns any replica: the leader as often as all others together.
+func (i *injector) victim() *replica {
+	if i.rnd.IntN(2) == 0 {
+		return i.leader()
+	}
+	return i.replicas[i.rnd.IntN(len(i.replicas))]
+}
+
+// sleep lets a fault last. It is no wait for anything: longer is only more harm.
+func (i *injector) sleep(least, most time.Duration) {
+	<-time.After(least + time.Duration(i.rnd.Int64N(int64(most-least))))
+}
+
+func (i *injector) kill() {
+	r := i.victim()
+	healed := i.h.harm("kill", r.n, true)
+	r.kill()
+	i.sleep(0, 2*lease)
+	r.start()
+	i.answers(r)
+	healed()
+}
+
+func (i *injector) terminate() {
+	r := i.victim()
+	healed := i.h.harm("end", r.n, true)
+	r.stop()
+	i.sleep(0, lease)
+	r.start()
+	i.answers(r)
+	healed()
+}
+
+func (i *injector) freezeLeader() {
+	i.freezeReplica(i.leader())
+}
+
+func (i *injector) freezeFollower() {
+	leader := i.leader()
+	i.freezeReplica(i.replicas[(leader.n+1)%len(i.replicas)])
+}
+
+// freezeReplica stops a replica for longer than the lease; the others elect
+// another, and what this one was about to write when it goes on must not count.
+func (i *injector) freezeReplica(r *replica) {
+	healed := i.h.harm("stop", r.n, true)
+	r.freeze()
+	i.sleep(lease+lease/2, 3*lease)
+	r.thaw()
+	healed()
+}
+
+func (i *injector) cut() {
+	i.broken("cut", (*etcdtest.Proxy).Cut)
+}
+
+func (i *injector) blackhole() {
+	i.broken("stall", (*etcdtest.Proxy).Blackhole)
+}
+
+func (i *injector) dropReplies() {
+	i.broken("lose replies", (*etcdtest.Proxy).DropReplies)
+}
+
+// broken breaks the network of a replica for a while.
+func (i *injector) broken(kind string, by func(*etcdtest.Proxy)) {
+	r := i.victim()
+	healed := i.h.harm(kind, r.n, false)
+	r.network(by)
+	i.sleep(lease/2, 3*lease)
+	r.network((*etcdtest.Proxy).Heal)
+	healed()
+}
+
+// cutForLong cuts a replica off until it refuses to answer.
+func (i *injector) cutForLong() {
+	r := i.victim()
+	healed := i.h.harm("cut", r.n, false)
+	r.network([]func(*etcdtest.Proxy){(*etcdtest.Proxy).Cut, (*etcdtest.Proxy).Blackhole, (*etcdtest.Proxy).DropReplies}[i.rnd.IntN(3)])
+	i.refuses(r)
+	r.network((*etcdtest.Proxy).Heal)
+	healed()
+}
+
+// refuses waits until a replica answers that it does not know.
+func (i *injector) refuses(r *replica) {
+	eventually(i.t, fmt.Sprintf("replica %d to refuse to answer", r.n), func() bool {
+		_, rcode := r.addr4(i.h.stable[0])
+		return rcode == dns.RcodeServerFailure
+	})
+	i.refused.Add(1)
+}
+
+func (i *injector) reload() {
+	r := i.victim()
+	healed := i.h.harm("reload", r.n, false)
+	r.reload()
+	healed()
+}
+
+// overlap breaks a replica while another is broken.
+func (i *injector) overlap() {
+	first, second := i.leader(), i.replicas[i.rnd.IntN(len(i.replicas))]
+	healed := i.h.harm("cut", first.n, false)
+	first.network((*etcdtest.Proxy).Cut)
+	i.sleep(0, lease)
+	if second == first {
+		second = i.replicas[(first.n+1)%len(i.replicas)]
+	}
+	i.freezeReplica(second)
+	first.network((*etcdtest.Proxy).Heal)
+	healed()
+}
+
+// within bounds what the injector asks of etcd.
+func (i *injector) within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), patience)
+}
