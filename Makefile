@@ -19,6 +19,7 @@ BENCHTIME ?= 1s
 FUZZTIME  ?= 30s
 KILLS     ?= 100
 CHECKS    ?= 100
+CHAOS     ?= 10m
 
 # The packages that share memory between goroutines are tested under the race
 # detector, where there is a C compiler for it; the others need not pay for it.
@@ -32,7 +33,7 @@ RANDOM_INPUT = $(shell grep -rl --include='*_test.go' pgregory.net/rapid . | xar
 # Debian packages with the DNS clients and servers that test/interop talks to.
 INTEROP_PACKAGES := bind9 bind9-dnsutils bind9-host bind9-utils iproute2 knot knot-dnsutils nsd unbound
 
-.PHONY: help build coredns-full run test nightly bench lint fuzz interop clean tools etcd
+.PHONY: help build coredns-full run test nightly bench lint fuzz interop clean tools etcd cluster chaos
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -81,16 +82,25 @@ run: build ## serve examples/resources on 127.0.0.1:1053, and say what to dig
 	@printf '%s\n' "$$TRY"
 	@exec bin/coredns -conf Corefile.example
 
-test: ## run the tests, under the race detector where it counts (KILLS=100)
+cluster: build etcd ## run three replicas on one etcd, and say what to try
+	go build -buildvcs=false -o bin/cluster ./test/cluster
+	@exec bin/cluster
+
+chaos: etcd ## break replicas and etcd in all ways for CHAOS (10m), and check that no address was given twice
+	MESHVIP_CHAOS=$(CHAOS) go test -count=1 -timeout 40m -v -run Chaos ./test/chaos
+
+test: etcd ## run the tests, under the race detector where it counts (KILLS=100)
 	@$(if $(RACE),,echo 'no C compiler: testing without the race detector')
 	go test $(RACE) -timeout 20m $(CONCURRENT)
 	MESHVIP_KILLS=$(KILLS) go test -timeout 20m $(PLAIN)
 
 nightly: KILLS = 1000
 nightly: CHECKS = 5000
+nightly: CHAOS = 30m
 nightly: FUZZTIME = 10m
-nightly: ## test for hours: KILLS=1000, random input CHECKS=5000 times, FUZZTIME=10m
+nightly: ## test for hours: KILLS=1000, CHAOS=30m, random input CHECKS=5000 times, FUZZTIME=10m
 	MESHVIP_KILLS=$(KILLS) go test -count=1 -timeout 2h -v -run 'Kill|Point' ./test
+	$(MAKE) chaos CHAOS=$(CHAOS)
 	go test -count=1 -timeout 4h $(RANDOM_INPUT) -rapid.checks=$(CHECKS)
 	$(MAKE) fuzz FUZZTIME=$(FUZZTIME)
 

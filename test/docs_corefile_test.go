@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meshvip/coredns-meshvip/test/etcdtest"
 )
 
 // documented is a Corefile from a document, made to run here: in a directory of
@@ -116,7 +118,7 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 		own.zones = append(own.zones, parts[1])
 	}
 	out.WriteString(strings.Join(keys, " ") + " {\nbind 127.0.0.1\n")
-	found := false
+	found, inEtcd := false, false
 	for _, line := range b.lines {
 		fields := strings.Fields(line)
 		args := slices.Clip(fields[1:])
@@ -148,6 +150,13 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 				copyTree(t, filepath.Join(top, "examples", "resources"), dir)
 			}
 		case "store":
+			if args[0] == "etcd" {
+				block := args[len(args)-1] == "{"
+				line = "store etcd " + etcdtest.Start(t, etcdtest.WithUnsafeNoFsync()).Endpoint()
+				if block {
+					line, inEtcd = line+" {", true
+				}
+			}
 			if args[0] == "bolt" {
 				path := d.place(root, args[1])
 				line = "store bolt " + path
@@ -164,8 +173,18 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 					d.pools = append(d.pools, netip.MustParsePrefix(a))
 				}
 			}
-		case "ca", "cert", "key": // the control plane here speaks plain http
+		case "ca", "cert", "key", "credentials": // the control plane and the etcd here speak plain http, with anybody
 			continue
+		case "tls":
+			if inEtcd {
+				continue
+			}
+		case "}":
+			inEtcd = false
+		case "admin":
+			if len(args) > 0 && strings.HasPrefix(args[0], "unix:") {
+				line = "admin unix:" + filepath.Join(socketDir(t), "admin.sock")
+			}
 		case "token_file":
 			line = "token_file " + d.place(root, args[0])
 			write(t, filepath.Dir(d.place(root, args[0])), filepath.Base(args[0]), "token\n")
@@ -194,6 +213,17 @@ func (d *documented) block(t testing.TB, out *strings.Builder, b serverBlock, po
 		own.zones = slices.DeleteFunc(own.zones, func(z string) bool { return strings.Contains(z, "/") })
 		d.blocks = append(d.blocks, own)
 	}
+}
+
+// socketDir returns a directory whose path leaves room for the name of a socket.
+func socketDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "meshvip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // place returns where a path of the Corefile lies here: all of them below the
