@@ -1,6 +1,7 @@
 package etcdstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -98,7 +99,7 @@ func (s *Store) mark(ctx context.Context, marker string) error {
 	key := func(name string) string { return s.prefix + name }
 	afterLeader, end := clientv3.GetPrefixRangeEnd(key(keyLeader)), clientv3.GetPrefixRangeEnd(s.prefix)
 	got, err := s.client.Txn(ctx).Then(
-		clientv3.OpGet(key(keyFormat)), clientv3.OpGet(key(keyImport)), clientv3.OpGet(key(keyMeta)),
+		clientv3.OpGet(key(keyFormat)), clientv3.OpGet(key(keyImport)), clientv3.OpGet(key(keyMeta)), clientv3.OpGet(key(keySerial)),
 		clientv3.OpGet(key(keyLeader), clientv3.WithPrefix(), clientv3.WithLimit(1)),
 		clientv3.OpGet(s.prefix, clientv3.WithRange(key(keyFormat)), clientv3.WithLimit(1), clientv3.WithKeysOnly()),
 		clientv3.OpGet(afterLeader, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly()),
@@ -106,13 +107,17 @@ func (s *Store) mark(ctx context.Context, marker string) error {
 	if err != nil {
 		return err
 	}
-	format, was, meta, leader := one(got.Responses[0]), one(got.Responses[1]), one(got.Responses[2]), one(got.Responses[3])
+	kvs := make([]*mvccpb.KeyValue, len(got.Responses))
+	for i, r := range got.Responses {
+		kvs[i] = one(r)
+	}
+	format, was, meta, serial, leader := kvs[0], kvs[1], kvs[2], kvs[3], kvs[4]
 	if leader != nil {
 		return fmt.Errorf("%w: replica %q stands for election or was elected: stop all replicas that allocate", allocator.ErrLocked, leader.Value)
 	}
 	if was == nil {
-		_, p, err := openMeta(format, nil, meta)
-		switch stray := firstOf(one(got.Responses[4]), one(got.Responses[5])); {
+		_, p, err := openMeta(format, nil, meta, serial)
+		switch stray := cmp.Or(kvs[5], kvs[6]); {
 		case err == nil && p.rev > 0:
 			return fmt.Errorf("%w: it is at revision %d; move to another prefix, or delete all keys of this one", fs.ErrExist, p.rev)
 		case err == nil:
@@ -135,15 +140,6 @@ func (s *Store) mark(ctx context.Context, marker string) error {
 		err = fmt.Errorf("%w: somebody else has begun at the same time", allocator.ErrLocked)
 	}
 	return err
-}
-
-func firstOf(kvs ...*mvccpb.KeyValue) *mvccpb.KeyValue {
-	for _, kv := range kvs {
-		if kv != nil {
-			return kv
-		}
-	}
-	return nil
 }
 
 // unchanged compares a key with what it was; nil: not there.

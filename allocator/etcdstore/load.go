@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -42,10 +41,7 @@ func (s *Store) load(ctx context.Context) (allocator.State, error) {
 	if err := s.read(ctx, header.Revision, l.add); err != nil {
 		return allocator.State{}, err
 	}
-	state, err := l.end()
-	if err != nil {
-		return allocator.State{}, err
-	}
+	state := l.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at, s.pending, s.loaded, s.aside = at, nil, header.Revision, l.aside
@@ -100,9 +96,4 @@ func (s *Store) pages(ctx context.Context, rev int64, yield func([]*mvccpb.KeyVa
 		}
 		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
 	}
-}
-
-// missingSerial is the error of a table without a serial.
-func missingSerial(rev uint64, err error) error {
-	return fmt.Errorf("%w: revision %d has no serial: key %s: %w", allocator.ErrDamaged, rev, keySerial, err)
 }

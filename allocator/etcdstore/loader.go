@@ -25,13 +25,12 @@ type loader struct {
 	aside   aside
 	// lostAddrs: some address key cannot be read.
 	lostAddrs bool
-	serialErr error
 }
 
 func newLoader(prefix string) *loader {
 	return &loader{
 		prefix: prefix, rows: make(map[vip.Key]*vip.Row), damaged: make(map[vip.Key]bool), meshes: make(map[string]bool),
-		texts: make(texts), serialErr: errors.New("it is missing"),
+		texts: make(texts),
 	}
 }
 
@@ -80,8 +79,6 @@ func (l *loader) add(kv *mvccpb.KeyValue) {
 		p.mesh = strings.Clone(p.mesh)
 		l.meshes[p.mesh] = true
 		l.state.Meshes = append(l.state.Meshes, p.mesh)
-	case keySerial:
-		l.state.Meta.Serial, l.serialErr = decodeSerial(kv.Value)
 	}
 }
 
@@ -113,10 +110,7 @@ func (l *loader) listing(key string, p place, value []byte) {
 
 // end returns the state. An entry whose listings cannot be read is set aside with
 // them; its address keys stay.
-func (l *loader) end() (allocator.State, error) {
-	if l.serialErr != nil && l.state.Meta.Revision > 0 {
-		return allocator.State{}, missingSerial(l.state.Meta.Revision, l.serialErr)
-	}
+func (l *loader) end() allocator.State {
 	l.state.Rows = make([]*vip.Row, 0, len(l.rows))
 	for i := range l.state.Addrs {
 		h := &l.state.Addrs[i]
@@ -141,7 +135,7 @@ func (l *loader) end() (allocator.State, error) {
 	if l.lostAddrs {
 		l.missing()
 	}
-	return l.state, nil
+	return l.state
 }
 
 // missing finds the addresses of rows whose key is not there, because it is the

@@ -30,11 +30,14 @@ func (s *Store) look(ctx context.Context) (m metaRecord, p position, etcd int64,
 func (s *Store) readMeta(ctx context.Context) (metaRecord, position, *pb.ResponseHeader, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	resp, err := s.client.Txn(ctx).Then(clientv3.OpGet(s.prefix+keyFormat), clientv3.OpGet(s.prefix+keyImport), clientv3.OpGet(s.prefix+keyMeta)).Commit()
+	resp, err := s.client.Txn(ctx).Then(
+		clientv3.OpGet(s.prefix+keyFormat), clientv3.OpGet(s.prefix+keyImport),
+		clientv3.OpGet(s.prefix+keyMeta), clientv3.OpGet(s.prefix+keySerial),
+	).Commit()
 	if err != nil {
 		return metaRecord{}, position{}, nil, err
 	}
-	m, p, err := openMeta(one(resp.Responses[0]), one(resp.Responses[1]), one(resp.Responses[2]))
+	m, p, err := openMeta(one(resp.Responses[0]), one(resp.Responses[1]), one(resp.Responses[2]), one(resp.Responses[3]))
 	return m, p, resp.Header, err
 }
 
@@ -47,8 +50,8 @@ func one(r *pb.ResponseOp) *mvccpb.KeyValue {
 }
 
 // openMeta makes a meta of the keys that stand before a table; nil is a key that
-// is not there.
-func openMeta(format, marker, meta *mvccpb.KeyValue) (metaRecord, position, error) {
+// is not there. The serial stands in it.
+func openMeta(format, marker, meta, serial *mvccpb.KeyValue) (metaRecord, position, error) {
 	if format != nil {
 		if err := checkFormat(format.Value); err != nil {
 			return metaRecord{}, position{}, err
@@ -66,9 +69,18 @@ func openMeta(format, marker, meta *mvccpb.KeyValue) (metaRecord, position, erro
 	}
 	m, p, err := decodeMeta(meta.Value, meta.ModRevision)
 	if err != nil {
-		err = fmt.Errorf("%w: key %s: %w", allocator.ErrDamaged, keyMeta, err)
+		return metaRecord{}, position{}, fmt.Errorf("%w: key %s: %w", allocator.ErrDamaged, keyMeta, err)
 	}
-	return m, p, err
+	switch {
+	case serial != nil:
+		m.Serial, err = decodeSerial(serial.Value)
+	case p.rev > 0:
+		err = errors.New("it is missing")
+	}
+	if err != nil {
+		return metaRecord{}, position{}, fmt.Errorf("%w: key %s: %w", allocator.ErrDamaged, keySerial, err)
+	}
+	return m, p, nil
 }
 
 // begun is readMeta that begins a table where there is none.
