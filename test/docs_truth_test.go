@@ -19,11 +19,18 @@ import (
 var metricLine = regexp.MustCompile("(?m)^\\* `(coredns_meshvip_[a-z_]+)\\{([a-z, ]*)\\}`")
 
 // documentedMetrics returns the labels of each metric of the plugin's README,
-// sorted.
-func documentedMetrics(t testing.TB) map[string]string {
+// sorted. Those of a store in etcd alone are left out where there is none.
+func documentedMetrics(t testing.TB, etcd bool) map[string]string {
 	t.Helper()
+	text := section(t, pluginREADME, "Metrics")
+	if !etcd {
+		var ok bool
+		if text, _, ok = strings.Cut(text, "\nWith a store in etcd there are also:\n"); !ok {
+			t.Fatal("the README does not tell which metrics a store in etcd has alone")
+		}
+	}
 	metrics := make(map[string]string)
-	for _, m := range metricLine.FindAllStringSubmatch(section(t, pluginREADME, "Metrics"), -1) {
+	for _, m := range metricLine.FindAllStringSubmatch(text, -1) {
 		labels := strings.Split(m[2], ", ")
 		slices.Sort(labels)
 		metrics[m[1]] = strings.Join(labels, ", ")
@@ -38,10 +45,30 @@ func TestEveryMetricIsDocumentedAndEveryDocumentedOneIsThere(t *testing.T) {
 	t.Parallel()
 	d := document(t, readDoc(t, "Corefile.example"), "")
 	s := d.start(t)
+	s.metrics = d.metrics
+	if diff := cmp.Diff(documentedMetrics(t, false), s.exported()); diff != "" {
+		t.Errorf("metrics and their labels (-README +scrape):\n%s", diff)
+	}
+}
+
+func TestEveryMetricOfAReplicaIsDocumentedAndEveryDocumentedOneIsThere(t *testing.T) {
+	t.Parallel()
+	s := startDocumentedReplicas(t).replica(t)
+	leader([]*server{s})
+	s.resolves(members[hostMesh] + ".mesh") // there is something in the pools
+	if diff := cmp.Diff(documentedMetrics(t, true), s.exported()); diff != "" {
+		t.Errorf("metrics and their labels (-README +scrape):\n%s", diff)
+	}
+}
+
+// exported returns the labels of each metric of the plugin's that the server
+// shows, sorted.
+func (s *server) exported() map[string]string {
+	s.t.Helper()
 	s.ask("backend.mesh", dns.TypeA) // counted in requests_total
-	page, err := fetch("http://" + d.metrics + "/metrics")
+	page, err := fetch("http://" + s.metrics + "/metrics")
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	got := make(map[string]string)
 	for _, m := range regexp.MustCompile(`(?m)^(coredns_meshvip_[a-z_]+)\{(.*)\} `).FindAllStringSubmatch(page, -1) {
@@ -60,9 +87,7 @@ func TestEveryMetricIsDocumentedAndEveryDocumentedOneIsThere(t *testing.T) {
 		slices.Sort(labels)
 		got[name] = strings.Join(labels, ", ")
 	}
-	if diff := cmp.Diff(documentedMetrics(t), got); diff != "" {
-		t.Errorf("metrics and their labels (-README +scrape):\n%s", diff)
-	}
+	return got
 }
 
 // sources returns the text of the module's Go files, tests aside, with strings
@@ -83,7 +108,7 @@ func sources(t testing.TB) string {
 func TestWhatGoesWrongIsCalledByItsName(t *testing.T) {
 	t.Parallel()
 	code := sources(t)
-	metrics := documentedMetrics(t)
+	metrics := documentedMetrics(t, true)
 	code1 := regexp.MustCompile("`([^`]+)`")
 	bare := regexp.MustCompile(`^([a-z_]+)(\{[^}]*\})?$`)
 	rows := 0
