@@ -34,8 +34,12 @@ func (a *Allocator) commit(ctx context.Context, d *Delta, conclude func()) error
 		conclude()
 		return nil
 	}
-	parts := d.split(a.t.meta, a.chunk)
-	progress := newProgress(a.cfg.Logger, len(d.Rows))
+	parts := d.split(a.t.meta, a.store.Limits(), a.chunk)
+	total := 0
+	for _, p := range parts {
+		total += len(p.Rows)
+	}
+	progress := newProgress(a.cfg.Logger, total)
 	for i := range parts {
 		err := a.commitPart(ctx, parts[i], conclude)
 		if i > 0 && err != nil || i == len(parts)-1 && err == nil {
@@ -45,7 +49,7 @@ func (a *Allocator) commit(ctx context.Context, d *Delta, conclude func()) error
 			if i > 0 {
 				a.t.findGaps() // what the cursors have passed, and nobody has taken
 			}
-			return fmt.Errorf("committing %d rows after %d of %d: %w", len(parts[i].Rows), progress.done, len(d.Rows), err)
+			return fmt.Errorf("committing %d rows after %d of %d: %w", len(parts[i].Rows), progress.done, total, err)
 		}
 		progress.add(len(parts[i].Rows))
 	}

@@ -135,8 +135,8 @@ func PlanImport(s State, rows []*vip.Row, cfg Config) (State, Import, error) {
 	return a.t.state(s.Damaged), done, nil
 }
 
-// Import brings rows to the table, as [PlanImport] says, in one transaction: all
-// of it or nothing. After an error other than the context's it may be there all
+// Import brings rows to the table, as [PlanImport] says, in one transaction, all
+// of it or nothing, if the store takes as much in one. After an error other than the context's it may be there all
 // the same, as after any commit.
 func (a *Allocator) Import(ctx context.Context, rows []*vip.Row) (Import, error) {
 	a.mu.Lock()

@@ -1,7 +1,6 @@
 package allocator
 
 import (
-	"iter"
 	"net/netip"
 	"slices"
 	"time"
@@ -17,74 +16,111 @@ import (
 // rows it writes several times as much.
 const chunkRows = 50_000
 
-// split cuts a delta into transactions of at most n rows, each of which leaves
-// a sound table. Rows go in the order of their keys, with their addresses; a
-// crash between two parts leaves what the next start completes. was is the
-// table's meta before the delta.
-func (d Delta) split(was Meta, n int) []Delta {
-	if len(d.Rows) <= n {
+// Split cuts a delta into transactions that a store with limits takes, each of
+// which leaves a sound table. was is the table's meta before the delta. Allocators
+// do it by themselves.
+func Split(d Delta, was Meta, l Limits) []Delta { return d.split(was, l, chunkRows) }
+
+// split cuts a delta into transactions of at most n rows that keep to limits, each
+// of which leaves a sound table, if no address goes from one entry straight to
+// another. Meshes come first, then rows in the order of their keys, each with its
+// addresses; what is forgotten, and meshes that go, come last. A crash between two
+// parts leaves what the next start completes.
+func (d Delta) split(was Meta, l Limits, n int) []Delta {
+	if len(d.Rows) <= n && d.fits(l) {
 		return []Delta{d}
 	}
-	// Every address changes with the row that takes it or gives it back.
-	byRow := chain(d.Addrs)
-	var parts []Delta
-	for rows := range slices.Chunk(d.Rows, n) {
-		i := len(parts)
-		part := Delta{Base: d.Base + uint64(i), Meta: d.Meta, Rows: rows}
+	c := cutter{limits: l, rows: n, meta: metaCost(d.Meta)}
+	c.cost = c.meta
+	byRow, loose := attach(d)
+	for _, m := range d.MeshesNew {
+		c.room(keyCost(m))
+		c.part.MeshesNew = append(c.part.MeshesNew, m)
+	}
+	for _, r := range d.Rows {
+		c.row(r, byRow[r.Key])
+	}
+	for _, a := range loose {
+		c.room(a.cost())
+		c.part.Addrs = append(c.part.Addrs, a)
+	}
+	for _, m := range d.MeshesGone {
+		c.room(keyCost(m))
+		c.part.MeshesGone = append(c.part.MeshesGone, m)
+	}
+	c.flush()
+	if len(c.parts) == 0 {
+		return []Delta{d}
+	}
+	number(c.parts, d, was)
+	holdCursors(c.parts, was.Pools)
+	return c.parts
+}
+
+// fits reports whether a store with limits takes d as it is.
+func (d Delta) fits(l Limits) bool {
+	if l == (Limits{}) {
+		return true
+	}
+	keys, bytes := d.Cost()
+	return cost{keys, bytes}.within(l)
+}
+
+// attach returns the changes of addresses that go with a row's, and the others.
+func attach(d Delta) (byRow map[vip.Key][]AddrChange, loose []AddrChange) {
+	byRow = make(map[vip.Key][]AddrChange, len(d.Rows))
+	for _, r := range d.Rows {
+		byRow[r.Key] = nil
+	}
+	for _, c := range d.Addrs {
+		var owners []vip.Key
+		if c.New != nil {
+			owners = append(owners, c.New.Owner)
+		}
+		if c.Old != nil {
+			owners = append(owners, c.Old.Owner)
+		}
+		if len(owners) == 2 && c.New.Released && !c.Old.Released {
+			slices.Reverse(owners) // who loses it
+		}
+		with := slices.IndexFunc(owners, func(key vip.Key) bool {
+			_, changes := byRow[key]
+			return changes
+		})
+		if with < 0 {
+			loose = append(loose, c)
+			continue
+		}
+		byRow[owners[with]] = append(byRow[owners[with]], c)
+	}
+	return byRow, loose
+}
+
+// number makes of parts transactions that follow each other. What the whole says
+// of the table is true after the last.
+func number(parts []Delta, d Delta, was Meta) {
+	for i := range parts {
+		part := &parts[i]
+		later := time.Duration(i)
+		part.Base, part.Meta = d.Base+uint64(i), d.Meta
 		part.Meta.Revision = part.Base + 1
-		part.Meta.Serial += uint32(i)
-		part.Meta.Clock += time.Duration(i)
-		part.Meta.Synced, part.Meta.Generation = was.Synced, was.Generation
-		for _, r := range rows {
-			for c := range byRow.of(r.Key) {
-				if c.New.Released {
-					// What a later part releases is reused later, in memory
-					// and after a restart alike.
-					h := *c.New
-					h.At += time.Duration(i)
-					c.New = &h
-				}
-				part.Addrs = append(part.Addrs, c)
+		part.Meta.Clock += later
+		if d.Meta.Serial != was.Serial {
+			part.Meta.Serial += uint32(i)
+		}
+		if i < len(parts)-1 {
+			part.Meta.Synced, part.Meta.Generation = was.Synced && d.Meta.Synced, was.Generation
+		}
+		for j, c := range part.Addrs {
+			if i > 0 && c.New != nil && c.New.Released && c.New.At == d.Meta.Clock {
+				// What a later part releases is reused later, in memory
+				// and after a restart alike.
+				h := *c.New
+				h.At += later
+				part.Addrs[j].New = &h
 			}
 		}
 		slices.SortFunc(part.Addrs, func(a, b AddrChange) int { return a.Addr.Compare(b.Addr) })
-		parts = append(parts, part)
-	}
-	// Meshes are there before the first listing, and go after the last.
-	last := len(parts) - 1
-	parts[0].MeshesNew = d.MeshesNew
-	parts[last].MeshesGone = d.MeshesGone
-	parts[last].Meta.Synced, parts[last].Meta.Generation = d.Meta.Synced, d.Meta.Generation
-	holdCursors(parts, was.Pools)
-	return parts
-}
-
-// chained finds the changes of a row's addresses.
-type chained struct {
-	changes []AddrChange
-	last    map[vip.Key]int32 // by row
-	before  []int32           // that of the same row before this one, or -1
-}
-
-func chain(changes []AddrChange) chained {
-	c := chained{changes: changes, last: make(map[vip.Key]int32, len(changes)), before: make([]int32, len(changes))}
-	for i, change := range changes {
-		c.before[i] = -1
-		if last, ok := c.last[change.New.Owner]; ok {
-			c.before[i] = last
-		}
-		c.last[change.New.Owner] = int32(i)
-	}
-	return c
-}
-
-// of yields the changes of row's addresses, in no order that matters.
-func (c chained) of(row vip.Key) iter.Seq[AddrChange] {
-	return func(yield func(AddrChange) bool) {
-		i, ok := c.last[row]
-		for ok && i >= 0 && yield(c.changes[i]) {
-			i = c.before[i]
-		}
 	}
 }
 

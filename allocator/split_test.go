@@ -58,7 +58,7 @@ func TestTheUnionOfPartsIsTheWhole(t *testing.T) {
 		d := someDelta(t)
 		was := Meta{Serial: 5, Revision: 7, Pools: []Pool{{Prefix: d.Meta.Pools[0].Prefix, Next: netip.MustParseAddr("10.0.0.1")}}}
 		n := rapid.IntRange(1, 10).Draw(t, "n")
-		parts := d.split(was, n)
+		parts := d.split(was, Limits{}, n)
 		var rows []RowChange
 		addrs := make(map[netip.Addr]AddrChange)
 		at, taken := time.Duration(0), netip.MustParseAddr("10.0.0.0")

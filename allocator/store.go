@@ -42,8 +42,9 @@ type Store interface {
 	// returns ErrConflict, having written nothing, unless the store's revision
 	// is d.Base and the holding of every address in d.Addrs is still its Old,
 	// whatever either says of Since.
-	// After any other error the caller does not know whether d was applied,
-	// and asks Revision.
+	// What is beyond its Limits it refuses, having written nothing, too. After
+	// any other error the caller does not know whether d was applied, and asks
+	// Revision.
 	Commit(ctx context.Context, d Delta) error
 	// Revision returns the revision of the last commit that is known to be
 	// durable. Where somebody else has committed since this store was loaded, it
@@ -170,7 +171,9 @@ type AddrChange struct {
 type Delta struct {
 	// Base is the revision that the delta was planned on.
 	Base uint64
-	// Meta is the table's meta afterwards; Meta.Revision is Base + 1.
+	// Meta is the table's meta afterwards; Meta.Revision is Base + 1, but where
+	// a table that had gone back is made again (see [Allocator.Reconcile]): then
+	// it is more.
 	Meta Meta
 	Rows []RowChange // by key
 	// Addrs are the addresses that change hands, in their order.

@@ -24,6 +24,7 @@ type Store struct {
 	rows   map[vip.Key]*vip.Row
 	addrs  map[netip.Addr]allocator.Holding
 	meshes map[string]struct{}
+	limits allocator.Limits
 	closed bool
 }
 
@@ -35,6 +36,14 @@ func New() *Store {
 		addrs:  make(map[netip.Addr]allocator.Holding),
 		meshes: make(map[string]struct{}),
 	}
+}
+
+// NewLimited returns an empty store that takes no more than limits in one commit, as
+// those do that are not in this process.
+func NewLimited(limits allocator.Limits) *Store {
+	s := New()
+	s.limits = limits
+	return s
 }
 
 // Load implements [allocator.Store].
@@ -64,6 +73,9 @@ func (s *Store) Commit(_ context.Context, d allocator.Delta) error {
 	defer s.mu.Unlock()
 	if s.closed {
 		return allocator.ErrClosed
+	}
+	if keys, bytes := d.Cost(); s.limits.Keys > 0 && keys > s.limits.Keys || s.limits.Bytes > 0 && bytes > s.limits.Bytes {
+		return fmt.Errorf("the commit takes %d keys, %d bytes, more than %+v", keys, bytes, s.limits)
 	}
 	if s.meta.Revision != d.Base {
 		return fmt.Errorf("revision %d, want %d: %w", s.meta.Revision, d.Base, allocator.ErrConflict)
@@ -112,8 +124,8 @@ func (s *Store) Revision(context.Context) (uint64, error) {
 	return s.meta.Revision, nil
 }
 
-// Limits implements [allocator.Store]: there are none.
-func (s *Store) Limits() allocator.Limits { return allocator.Limits{} }
+// Limits implements [allocator.Store].
+func (s *Store) Limits() allocator.Limits { return s.limits }
 
 // Close implements [allocator.Store].
 func (s *Store) Close() error {

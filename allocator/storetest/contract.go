@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/netip"
 	"strings"
@@ -251,37 +250,6 @@ func aliasing(t *testing.T, s Subject) {
 	got.Meshes[0] = "elsewhere"
 	got.Rows[0] = nil
 	same(t, load(t, s.Store), want)
-}
-
-func large(t *testing.T, s Subject) {
-	const n, perMesh = 3_000, 100
-	m := newModel(t, s.Store)
-	d := allocator.Delta{}
-	addr := v4a
-	for i := range n {
-		mesh := fmt.Sprintf("mesh-%05d", i/perMesh)
-		if i%perMesh == 0 {
-			d.MeshesNew = append(d.MeshesNew, mesh)
-		}
-		change, addrs := added(service(fmt.Sprintf("svc-%06d", i), addr, mesh))
-		d.Rows = append(d.Rows, change)
-		d.Addrs = append(d.Addrs, addrs...)
-		addr = addr.Next()
-	}
-	m.commit(t, s.Store, d)
-	s.reopen(t)
-	if got := load(t, s.Store); len(got.Rows) != n || len(got.Addrs) != n || len(got.Meshes) != n/perMesh {
-		t.Errorf("loaded %d rows, %d addresses, %d meshes", len(got.Rows), len(got.Addrs), len(got.Meshes))
-	}
-	// All of it goes at once.
-	gone := allocator.Delta{MeshesGone: d.MeshesNew}
-	for _, c := range d.Rows {
-		gone.Rows = append(gone.Rows, allocator.RowChange{Key: c.Key, Old: c.New})
-	}
-	for _, c := range d.Addrs {
-		gone.Addrs = append(gone.Addrs, allocator.AddrChange{Addr: c.Addr, Old: c.New, New: released(c.New.Owner, 1, "m")})
-	}
-	m.commit(t, s.Store, gone)
 }
 
 func closed(t *testing.T, s Subject) {

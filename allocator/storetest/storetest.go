@@ -40,7 +40,9 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		{"TwoEntriesCannotTakeOneAddress", twoTakers},
 		{"MeshesComeAndGoWithTheirListings", meshes},
 		{"ALoadedStateIsTheCallers", aliasing},
-		{"ALargeDeltaIsOneCommit", large},
+		{"ALargeDeltaIsCommittedInSoundParts", large},
+		{"AnEntryOfManyMeshesComesAndGoesInSoundParts", many},
+		{"ADeltaOverTheLimitsIsRefusedAndWritesNothing", overLimits},
 		{"AClosedStoreSaysSo", closed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -146,13 +148,40 @@ func (m *model) commit(t *testing.T, s allocator.Store, d allocator.Delta) {
 	t.Helper()
 	d = m.next(d)
 	commit(t, s, d)
+	m.follow(d)
+	same(t, load(t, s), m.state())
+}
+
+// commitAll commits the rest of a delta in as many parts as the store takes it in,
+// and looks at the table after each.
+func (m *model) commitAll(t *testing.T, s allocator.Store, d allocator.Delta) {
+	t.Helper()
+	d = m.next(d)
+	parts := allocator.Split(d, m.meta, s.Limits())
+	if s.Limits() == (allocator.Limits{}) && len(parts) != 1 {
+		t.Errorf("%d parts for a store without limits", len(parts))
+	}
+	for _, part := range parts {
+		commit(t, s, part)
+		m.follow(part)
+		if err := allocator.Check(load(t, s)); err != nil {
+			t.Fatalf("after a part: %v", err)
+		}
+	}
+	same(t, load(t, s), m.state())
+}
+
+// follow brings a delta into the model.
+func (m *model) follow(d allocator.Delta) {
 	for _, c := range d.Rows {
 		if delete(m.rows, c.Key); c.New != nil {
 			m.rows[c.Key] = c.New
 		}
 	}
 	for _, c := range d.Addrs {
-		m.addrs[c.Addr] = *c.New
+		if delete(m.addrs, c.Addr); c.New != nil {
+			m.addrs[c.Addr] = *c.New
+		}
 	}
 	for _, name := range d.MeshesNew {
 		m.meshes[name] = true
@@ -161,7 +190,6 @@ func (m *model) commit(t *testing.T, s allocator.Store, d allocator.Delta) {
 		delete(m.meshes, name)
 	}
 	m.meta = d.Meta
-	same(t, load(t, s), m.state())
 }
 
 // next completes a delta so that it follows the model's state. The meta's
