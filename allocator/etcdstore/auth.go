@@ -75,17 +75,20 @@ func (t *tokens) get(ctx context.Context, fresh bool) (string, error) {
 	return t.token, nil
 }
 
-// watch lets go of a token that etcd does not take any more: it has expired, etcd
-// was started again, or users were changed.
-func (t *tokens) watch(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+// renew asks once more with a new token where etcd does not take the one that it
+// was given: it has expired, etcd was started again, or users were changed. What
+// was refused so was not done.
+func (t *tokens) renew(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, conn, opts...)
-	if err != nil {
-		switch rpctypes.Error(err) {
-		case rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision, rpctypes.ErrUserEmpty, rpctypes.ErrPermissionDenied:
-			t.mu.Lock()
-			t.valid = false
-			t.mu.Unlock()
-		}
+	if err == nil {
+		return nil
+	}
+	switch rpctypes.Error(err) {
+	case rpctypes.ErrInvalidAuthToken, rpctypes.ErrAuthOldRevision, rpctypes.ErrUserEmpty:
+		t.mu.Lock()
+		t.valid = false
+		t.mu.Unlock()
+		return invoke(ctx, method, req, reply, conn, opts...)
 	}
 	return err
 }

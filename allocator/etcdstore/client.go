@@ -39,7 +39,7 @@ func newClient(cfg Config) (c *clientv3.Client, last func() error, err error) {
 			return nil, nil, err
 		}
 		t = &tokens{cfg: cfg}
-		options = append(options, grpc.WithPerRPCCredentials(t), grpc.WithChainUnaryInterceptor(t.watch))
+		options = append(options, grpc.WithPerRPCCredentials(t), grpc.WithChainUnaryInterceptor(t.renew))
 	}
 	c, err = clientv3.New(clientv3.Config{
 		Endpoints: cfg.Endpoints, DialOptions: options, Logger: zap.NewNop(),

@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go4.org/netipx"
 )
 
 // config returns a Config with a prefix that nobody has.
@@ -121,4 +124,27 @@ func numberedState(n, meshes int) allocator.State {
 		addr = addr.Next()
 	}
 	return s
+}
+
+// soon waits until cond holds.
+func soon(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); !cond(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// unlike says in what two states differ, whatever their order.
+func unlike(want, got allocator.State) string {
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(),
+		cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }),
+		cmp.Comparer(func(a, b netipx.IPRange) bool { return a == b }),
+		cmpopts.SortSlices(func(a, b *vip.Row) bool { return a.Key().Compare(b.Key()) < 0 }),
+		cmpopts.SortSlices(func(a, b allocator.Held) bool { return a.Addr.Less(b.Addr) }),
+		cmpopts.SortSlices(func(a, b string) bool { return a < b }))
 }

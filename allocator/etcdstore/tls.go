@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -17,8 +18,8 @@ import (
 type handshakes struct {
 	credentials.TransportCredentials // says what the protocol is
 	cfg                              Config
-	// last is the error of the last handshake, which gRPC keeps to itself while
-	// it tries again; nil after one that went well.
+	// last is the error of the last connection that came to nothing, which gRPC
+	// keeps to itself while it tries again; nil once something was read from one.
 	last *atomic.Pointer[error]
 }
 
@@ -61,8 +62,28 @@ func (h *handshakes) ClientHandshake(ctx context.Context, authority string, conn
 		h.last.Store(&err)
 		return nil, nil, err
 	}
-	h.last.Store(nil)
-	return secure, info, nil
+	return &checked{secure, h.last}, info, nil
+}
+
+// checked is a connection that the other side may yet refuse: it says what is
+// wrong with a certificate after the handshake.
+type checked struct {
+	net.Conn
+	last *atomic.Pointer[error]
+}
+
+func (c *checked) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	var op *net.OpError
+	switch {
+	case n > 0:
+		if c.last.Load() != nil {
+			c.last.Store(nil)
+		}
+	case errors.As(err, &op) && op.Op == "remote error": // as package tls tells alerts
+		c.last.Store(&err)
+	}
+	return n, err
 }
 
 func (h *handshakes) handshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
