@@ -31,6 +31,7 @@ type Store struct {
 	lastHandshake func() error
 	closed        atomic.Bool
 	cooldown      atomic.Int64
+	reconciling   atomic.Bool // what commits say
 	fence         atomic.Pointer[fence]
 	term          atomic.Pointer[string] // of the last fence
 

@@ -25,6 +25,9 @@ type metaRecord struct {
 	After  string `json:"after,omitempty"`
 	// Terms are the last terms of leaders, with their first revisions.
 	Terms []termRecord `json:"terms,omitempty"`
+	// Reconciling: the table has gone back, and is being brought to what a
+	// replica remembers. Until that is done it is no replica's to read.
+	Reconciling bool `json:"reconciling,omitempty"`
 }
 
 type termRecord struct {
@@ -84,7 +87,10 @@ func (m metaRecord) term() string {
 // next returns the meta of a commit on m.
 func (m metaRecord) next(now allocator.Meta, term, commit string, cooldown time.Duration) metaRecord {
 	n := metaRecord{Meta: allocator.MetaRecord(now), Cooldown: cooldown, Commit: commit, After: m.Commit, Terms: m.Terms}
-	n.ID, n.Serial = m.ID, 0
+	n.Serial = 0
+	if n.ID == "" {
+		n.ID = m.ID
+	}
 	if m.term() != term {
 		n.Terms = append(slices.Clone(m.Terms), termRecord{term, n.Revision})
 		n.Terms = n.Terms[max(0, len(n.Terms)-maxTerms):]
@@ -95,6 +101,9 @@ func (m metaRecord) next(now allocator.Meta, term, commit string, cooldown time.
 // descends reports whether the table has p in its history: every commit up to p
 // is in it.
 func (m metaRecord) descends(p position) bool {
+	if m.Reconciling {
+		return false
+	}
 	if p.rev == 0 {
 		return true
 	}

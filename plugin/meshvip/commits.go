@@ -16,8 +16,8 @@ func (r *runtime) fill() {
 	r.tell(r.index.Fill(r.alloc.Snapshot()))
 	r.showPools()
 	s := r.alloc.Stats()
-	// The serial of an empty new table: a secondary must not take it for none.
-	r.serial.Store(max(s.Meta.Serial, 1))
+	r.showSerial(s.Meta)
+	r.m.identify(s.Meta.ID)
 	r.synced.Store(s.Meta.Synced)
 	r.loaded.Store(true)
 	r.show(s)
@@ -49,6 +49,13 @@ func (r *runtime) storePools(pools []allocator.Pool) {
 	}
 }
 
+// showSerial shows the serial of the table. It never falls: not even if the table
+// is an older one.
+func (r *runtime) showSerial(m allocator.Meta) {
+	// The serial of an empty new table: a secondary must not take it for none.
+	r.serial.Store(max(m.Serial, r.serial.Load(), 1))
+}
+
 // committed publishes what has become durable. The allocator is locked.
 func (r *runtime) committed(c allocator.Commit) {
 	changes := make([]names.Change, len(c.Rows))
@@ -59,10 +66,13 @@ func (r *runtime) committed(c allocator.Commit) {
 	r.tell(events)
 	failpoint.Hit("index")
 	r.storePools(c.Meta.Pools) // a retired one goes with its last address
-	r.serial.Store(max(c.Meta.Serial, 1))
+	r.showSerial(c.Meta)
+	if c.Meta.Synced {
+		r.synced.Store(true) // whoever has read the sources
+	}
 	failpoint.Hit("serial")
 	r.notify.committed(c, events)
-	r.m.commit(c)
+	r.m.commit(c, r.Leads())
 	if changes := r.changes.Load(); changes != nil {
 		changes.Record(c)
 	}

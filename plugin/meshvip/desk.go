@@ -103,9 +103,17 @@ func (d *desk) close() {
 func (r *runtime) table() *admin.Table {
 	return &admin.Table{
 		Alloc: r.alloc, Index: r.index, ZonesNow: func() []string { return *r.zones.Load() },
-		Sources: func() []admin.Source { return r.following.Load().report() },
+		Sources: func() []admin.Source {
+			if f := r.following.Load(); f != nil {
+				return f.report()
+			}
+			return nil // the replica that allocates follows them
+		},
 		Resources: func(key vip.Key) []admin.Resource {
-			return resources(r.following.Load().union.Claimants(key))
+			if f := r.following.Load(); f != nil {
+				return resources(f.union.Claimants(key))
+			}
+			return nil
 		},
 		Changes: r.changes.Load(), Started: begun, Version: caddy.AppVersion, Store: r.store.String(),
 	}

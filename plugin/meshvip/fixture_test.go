@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coredns/coredns/plugin"
 	"github.com/coredns/coredns/plugin/pkg/dnstest"
@@ -19,6 +20,7 @@ import (
 type fakeTable struct {
 	serial           atomic.Uint32
 	loading, syncing atomic.Bool
+	stale            atomic.Bool
 	pools            atomic.Pointer[[]netip.Prefix]
 }
 
@@ -32,6 +34,8 @@ func newFakeTable(pools ...string) *fakeTable {
 func (t *fakeTable) setPools(pools ...string) { p := prefixes(pools...); t.pools.Store(&p) }
 func (t *fakeTable) Serial() uint32           { return t.serial.Load() }
 func (t *fakeTable) Loaded() bool             { return !t.loading.Load() }
+func (t *fakeTable) Leads() bool              { return true }
+func (t *fakeTable) Stale(time.Duration) bool { return t.stale.Load() }
 func (t *fakeTable) Synced() bool             { return !t.syncing.Load() }
 func (t *fakeTable) Pools() []netip.Prefix    { return *t.pools.Load() }
 

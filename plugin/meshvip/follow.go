@@ -32,7 +32,7 @@ type follower struct {
 // or r is.
 func follow(r *runtime) *follower {
 	configs := r.settings.cfg.Sources
-	ctx, stop := context.WithCancel(r.ctx)
+	ctx, stop := context.WithCancel(r.term)
 	names := make([]string, len(configs))
 	for i, s := range configs {
 		names[i] = s.String()

@@ -29,6 +29,11 @@ type table interface {
 	// name that is not in the index does not exist. It is set only after the
 	// index has what was read.
 	Synced() bool
+	// Leads: this process allocates, so that it tells secondaries of changes.
+	Leads() bool
+	// Stale: addresses of the table may have been given to others by now, to be
+	// cached for that long.
+	Stale(ttl time.Duration) bool
 	// Pools are the ranges that addresses are answered from, sorted. Each change
 	// has a slice of its own, which nobody modifies.
 	Pools() []netip.Prefix
@@ -105,7 +110,7 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 		h.count(ctx, z, refused)
 		return rcode, nil
 	}
-	if !h.table.Loaded() {
+	if !h.table.Loaded() || h.stale() {
 		h.count(ctx, z, failed)
 		return dns.RcodeServerFailure, nil
 	}
@@ -131,6 +136,11 @@ func (h *Handler) ServeDNS(ctx context.Context, w dns.ResponseWriter, r *dns.Msg
 	h.count(ctx, z, res)
 	_ = w.WriteMsg(h.apex.reply(r, z, &n, res, serial)) // the client is gone: nobody to tell
 	return dns.RcodeSuccess, nil
+}
+
+// stale reports whether the table must not be answered from any more.
+func (h *Handler) stale() bool {
+	return !h.block.StaleServe.Value && h.table.Stale(time.Duration(h.block.TTL.Value)*time.Second)
 }
 
 // acceptable reports whether r is a question that we answer, and how the server

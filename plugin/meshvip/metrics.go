@@ -63,6 +63,21 @@ var (
 	// sourceErrors counts what could not be read or was set aside.
 	sourceErrors = counter("source_errors_total", "Counter of resources and files that could not be read or were set aside.", "store")
 
+	// leaderGauge is 1 where this process allocates for the replicas of a table.
+	leaderGauge = gauge("leader", "Whether this replica allocates addresses: 1 if so, else 0.", "store")
+	// replicaLag is by how many revisions a replica was behind when etcd was asked
+	// last, replicaContact how long ago it was known to be behind nothing.
+	replicaLag     = gauge("replica_lag_revisions", "By how many revisions this replica was behind the table in etcd when it was asked last.", "store")
+	replicaContact = gauge("replica_lag_seconds", "How long ago this replica was known to have all that the table in etcd has.", "store")
+	// storeInfo tells stores apart: replicas of one table show one ID.
+	storeInfo = gauge("store_info", "The ID of the store, which no two tables share; always 1.", "store", "id")
+	// elections counts how often a replica began or ceased to allocate.
+	elections = counter("election_changes_total", "Counter of times that this replica began or ceased to allocate.", "store")
+	// watchRestarts counts how often the watch on etcd was begun anew.
+	watchRestarts = counter("watch_restarts_total", "Counter of times that the watch on etcd was begun anew, or the table read again.", "store")
+	// commitConflicts counts commits that etcd refused.
+	commitConflicts = counter("commit_conflicts_total", "Counter of commits that the store refused, because it was not as planned on.", "store")
+
 	// commitDuration is the time that transactions of the store took.
 	commitDuration = promauto.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace:                   plugin.Namespace,

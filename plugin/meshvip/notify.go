@@ -110,7 +110,7 @@ func (n *notifier) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		if t := n.h.table; t.Loaded() && t.Synced() {
+		if t := n.h.table; t.Loaded() && t.Synced() && t.Leads() {
 			n.mu.Lock()
 			n.meet(n.h.zones())
 			zones, next := n.paces.due(time.Now())

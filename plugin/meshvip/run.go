@@ -2,11 +2,13 @@ package meshvip
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/meshvip/coredns-meshvip/allocator"
 )
 
 const (
@@ -17,22 +19,39 @@ const (
 	openRetry = 30 * time.Second
 )
 
-// run works until the runtime is to end: it opens the store if need be, follows
-// the sources, publishes, and does what comes with time and with reloads.
+// run works until the runtime is to end: it opens the store if need be, and
+// allocates, or follows the replica that does.
 func (r *runtime) run() {
-	if !r.openLater() || !r.takeUp() {
+	if !r.openLater() {
+		return
+	}
+	// It ends after the sources, whose last commit is to be published too.
+	publishing, unpublish := context.WithCancel(context.WithoutCancel(r.ctx))
+	defer unpublish()
+	r.done.Go(func() { r.publish.run(publishing) })
+	defer r.desk.close()
+	if r.replica.Load() != nil {
+		r.attend()
+		return
+	}
+	r.lead(r.ctx)
+}
+
+// lead allocates until term is done: it follows the sources, publishes, and does
+// what comes with time and with reloads.
+func (r *runtime) lead(term context.Context) {
+	r.term = term
+	r.showPools()
+	r.leads.Store(true)
+	defer r.leads.Store(false)
+	if !r.takeUp() {
 		return
 	}
 	r.setOptions()
 	r.publish.all()
 	r.notify.look()
-	// It ends after the sources, whose last commit is to be published too.
-	publishing, unpublish := context.WithCancel(context.WithoutCancel(r.ctx))
-	defer unpublish()
-	r.done.Go(func() { r.publish.run(publishing) })
 	r.followSources()
 	r.desk.serve()
-	defer r.desk.close()
 	t := time.NewTicker(tickInterval)
 	defer t.Stop()
 	due := newAlarm()
@@ -40,8 +59,9 @@ func (r *runtime) run() {
 	for {
 		due.set(r.alloc.Due())
 		select {
-		case <-r.ctx.Done():
+		case <-term.Done():
 			r.sources.end()
+			r.following.Store(nil)
 			return
 		case s := <-r.next:
 			r.reconfigure(s)
@@ -105,7 +125,7 @@ func (r *runtime) takeUp() bool {
 	rows, bad := r.publish.published()
 	pause := newPause(openRetry)
 	for {
-		n, refused, err := r.alloc.Adopt(r.ctx, rows)
+		n, refused, err := r.alloc.Adopt(r.term, rows)
 		if err == nil {
 			bad = slices.Concat(bad, refused)
 			for _, e := range bad {
@@ -119,12 +139,12 @@ func (r *runtime) takeUp() bool {
 			}
 			return true
 		}
-		if r.ctx.Err() == nil {
+		if r.term.Err() == nil {
 			r.m.lost.Set(1)
 			r.log.Error("the published addresses cannot be taken up; trying again", "publish", dir, "error", err)
 		}
 		select {
-		case <-r.ctx.Done():
+		case <-r.term.Done():
 			return false
 		case <-time.After(pause.NextBackOff()):
 		}
@@ -158,6 +178,7 @@ func (r *runtime) change(was, now RuntimeConfig) {
 	}
 	r.showPools()
 	r.publish.move(now.Publish.Value)
+	r.heed(now)
 	r.setOptions()
 	r.tick()
 	if follows {
@@ -167,7 +188,7 @@ func (r *runtime) change(was, now RuntimeConfig) {
 
 // repair has the store read back, verified and repaired, or reported on.
 func (r *runtime) repair() {
-	steps, err := r.alloc.Repair(r.ctx)
+	steps, err := r.alloc.Repair(r.term)
 	if !r.wrote(err) {
 		return
 	}
@@ -179,24 +200,27 @@ func (r *runtime) repair() {
 
 // setOptions lets the table's serial follow the blocks' options.
 func (r *runtime) setOptions() {
-	r.wrote(r.alloc.SetOptions(r.ctx, r.settings.options))
+	r.wrote(r.alloc.SetOptions(r.term, r.settings.options))
 }
 
 // tick lets time and a new configuration do their work on the table.
 func (r *runtime) tick() {
-	r.wrote(r.alloc.Tick(r.ctx))
+	r.wrote(r.alloc.Tick(r.term))
 	r.changed()
 }
 
 // wrote tells how an attempt to write the table ended. It reports whether it
 // went well.
-func (r *runtime) wrote(err error) bool { return r.wroteFor(r.ctx, err) }
+func (r *runtime) wrote(err error) bool { return r.wroteFor(r.term, err) }
 
 // wroteFor is wrote for what ends with ctx: that is no failure.
 func (r *runtime) wroteFor(ctx context.Context, err error) bool {
 	switch {
 	case err == nil:
 		r.m.lost.Set(0)
+	case errors.Is(err, allocator.ErrFollows): // whoever leads next does it
+	case errors.Is(err, allocator.ErrConflict) && r.replica.Load() != nil:
+		r.replica.Load().conflicted(err)
 	case ctx.Err() == nil:
 		r.m.lost.Set(1)
 		r.log.Error("the table cannot be written: addresses that were given stay, no new one is given",

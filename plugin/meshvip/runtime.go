@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/meshvip/coredns-meshvip/admin"
 	"github.com/meshvip/coredns-meshvip/allocator"
@@ -33,6 +34,8 @@ type runtime struct {
 	serial         atomic.Uint32
 	loaded, synced atomic.Bool
 	pools          atomic.Pointer[[]netip.Prefix]
+	replica        atomic.Pointer[replica] // nil where nobody else has the store
+	leads          atomic.Bool             // this process allocates
 
 	// The admin interface reads these: changes is nil where there is none.
 	changes   atomic.Pointer[admin.Recorder]
@@ -53,9 +56,10 @@ type runtime struct {
 
 	ctx  context.Context // done when the runtime is to end
 	stop context.CancelFunc
-	next chan settings // to put in force; the last counts
-	wake chan struct{} // has one where the table has changed
-	used bool          // run has been started
+	term context.Context // done when nothing is to be allocated any more
+	next chan settings   // to put in force; the last counts
+	wake chan struct{}   // has one where the table has changed
+	used bool            // run has been started
 	done sync.WaitGroup
 }
 
@@ -72,22 +76,31 @@ func newRuntime(id string, cfg RuntimeConfig) *runtime {
 		settings: settings{cfg: cfg}, next: make(chan settings, 1), wake: make(chan struct{}, 1),
 	}
 	r.ctx, r.stop = context.WithCancel(context.Background())
+	r.term = r.ctx
 	r.desk.r = r
 	configured := cfg.Prefixes()
 	r.pools.Store(&configured)
 	return r
 }
 
-// Serial, Loaded, Synced and Pools implement table.
+// These implement table.
 func (r *runtime) Serial() uint32        { return r.serial.Load() }
 func (r *runtime) Loaded() bool          { return r.loaded.Load() }
 func (r *runtime) Synced() bool          { return r.synced.Load() }
 func (r *runtime) Pools() []netip.Prefix { return *r.pools.Load() }
+func (r *runtime) Leads() bool           { return r.replica.Load() == nil || r.leads.Load() }
+func (r *runtime) Stale(ttl time.Duration) bool {
+	p := r.replica.Load()
+	return p != nil && p.stale(ttl)
+}
 
 // open opens the store and loads the table into the index. It writes nothing,
 // but for the empty store where there was none. On an error nothing is left
 // open.
 func (r *runtime) open() error {
+	if r.store.Kind == storeEtcd {
+		return r.openReplica()
+	}
 	store, created, err := openStore(r.store)
 	if err != nil {
 		return err
@@ -99,11 +112,16 @@ func (r *runtime) open() error {
 	if created {
 		r.log.Warn("no store was there: a new one was created", "store", r.store)
 	}
+	r.opened(alloc)
+	return nil
+}
+
+// opened begins to show the table of alloc.
+func (r *runtime) opened(alloc *allocator.Allocator) {
 	r.alloc = alloc
 	r.publish = newPublisher(r.settings.cfg.Publish.Value, alloc, r.log)
 	r.m.lost.Set(0)
 	r.fill()
-	return nil
 }
 
 // configuration returns what the allocator is to work by.

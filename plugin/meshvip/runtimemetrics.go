@@ -16,6 +16,8 @@ type runtimeMetrics struct {
 	lost, pending, refused                            prometheus.Gauge
 	allocations, releases, sourceErrors               prometheus.Counter
 	moves, repairs                                    prometheus.Counter
+	leader, lag, contact                              prometheus.Gauge   // nil where nobody else has the store
+	elections, watches, refusals                      prometheus.Counter // as well
 	commits                                           prometheus.Observer
 
 	mu       sync.Mutex
@@ -26,7 +28,7 @@ type runtimeMetrics struct {
 // newRuntimeMetrics returns the metrics of the runtime with that identity.
 func newRuntimeMetrics(id string) *runtimeMetrics {
 	label := strings.TrimPrefix(id, "bolt ")
-	return &runtimeMetrics{
+	m := &runtimeMetrics{
 		store:        label,
 		entries:      entriesGauge.WithLabelValues(label),
 		exhausted:    exhausted.WithLabelValues(label),
@@ -45,6 +47,18 @@ func newRuntimeMetrics(id string) *runtimeMetrics {
 		commits:      commitDuration.WithLabelValues(label),
 		pools:        make(map[string]struct{}),
 	}
+	if strings.HasPrefix(id, storeEtcd+" ") {
+		m.leader, m.lag, m.contact = leaderGauge.WithLabelValues(label), replicaLag.WithLabelValues(label), replicaContact.WithLabelValues(label)
+		m.elections, m.watches = elections.WithLabelValues(label), watchRestarts.WithLabelValues(label)
+		m.refusals = commitConflicts.WithLabelValues(label)
+	}
+	return m
+}
+
+// identify shows the ID of the store, in the place of another.
+func (m *runtimeMetrics) identify(id string) {
+	storeInfo.DeletePartialMatch(prometheus.Labels{"store": m.store})
+	storeInfo.WithLabelValues(m.store, id).Set(1)
 }
 
 // close takes the runtime's metrics away: what is no longer served must not be
@@ -53,16 +67,20 @@ func (m *runtimeMetrics) close() {
 	for _, v := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
 		entriesGauge, exhausted, conflicts, heldReleases, serialGauge, lastSync, storeLost,
 		pendingMoves, refusedStatics, moves, repairs, allocations, releases, sourceErrors, commitDuration,
-		poolSize, poolUsed, poolCooling,
+		poolSize, poolUsed, poolCooling, leaderGauge, replicaLag, replicaContact, storeInfo,
+		elections, watchRestarts, commitConflicts,
 	} {
 		v.DeletePartialMatch(prometheus.Labels{"store": m.store})
 	}
 }
 
-// commit counts one commit.
-func (m *runtimeMetrics) commit(c allocator.Commit) {
-	m.commits.Observe(c.Took.Seconds())
+// commit counts one commit, ours or that of another replica.
+func (m *runtimeMetrics) commit(c allocator.Commit, ours bool) {
 	m.serial.Set(float64(c.Meta.Serial))
+	if !ours {
+		return // so that the sum over all replicas is that of the table
+	}
+	m.commits.Observe(c.Took.Seconds())
 	m.allocations.Add(float64(c.Allocated + c.Returned))
 	m.releases.Add(float64(c.Released))
 	m.moves.Add(float64(len(c.Moves)))

@@ -8,7 +8,8 @@ import (
 	"github.com/meshvip/coredns-meshvip/allocator/memstore"
 )
 
-// openStore opens a store; created tells that it was not there before.
+// openStore opens the store of a runtime, which is not etcd; created tells that it
+// was not there before.
 func openStore(s StoreConfig) (store allocator.Store, created bool, err error) {
 	if s.Kind == "memory" {
 		return memstore.New(), true, nil

@@ -26,6 +26,9 @@ const (
 // that are not known yet.
 var errUnread = errors.New("no zone is transferred yet: the table is not loaded, or its source was never read")
 
+// errStale is why a zone is not transferred by a replica without its store.
+var errStale = errors.New("no zone is transferred: etcd could not be asked for too long, and addresses may have changed hands")
+
 // Transfer implements transfer.Transferer: plugin transfer calls it for a client
 // that may have the zone, with the serial of the client's copy, or 0.
 func (h *Handler) Transfer(zone string, serial uint32) (<-chan []dns.RR, error) {
@@ -36,6 +39,8 @@ func (h *Handler) Transfer(zone string, serial uint32) (<-chan []dns.RR, error) 
 		return nil, transfer.ErrNotAuthoritative
 	case !h.table.Loaded() || !h.table.Synced():
 		return nil, errUnread
+	case h.stale():
+		return nil, errStale
 	}
 	// It is read before the snapshot is taken: no secondary has what is older than
 	// the serial beside it.

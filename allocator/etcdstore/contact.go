@@ -1,0 +1,68 @@
+package etcdstore
+
+import (
+	"context"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// askEvery is the pause between two looks at what etcd has.
+const askEvery = time.Second
+
+// contact is what etcd answered to a linearizable read: it is as new as when the
+// read was sent, at least.
+type contact struct {
+	sent   time.Time
+	before position // the table's when it was sent
+	meta   metaRecord
+	now    position
+	// revision is etcd's own.
+	revision int64
+	// none: there is no table.
+	none bool
+}
+
+// poll asks etcd what it has, again and again, until ctx is done.
+func (r *Replica) poll(ctx context.Context) {
+	t := time.NewTicker(min(askEvery, r.store.cfg.Lease/2))
+	defer t.Stop()
+	for {
+		if c, err := r.ask(ctx); err == nil {
+			select {
+			case r.contacts <- c:
+			case <-ctx.Done():
+			}
+		} else if ctx.Err() == nil {
+			r.log.Debug("etcd does not answer", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// ask reads the table's meta, and who leads.
+func (r *Replica) ask(ctx context.Context) (contact, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.store.cfg.Timeout)
+	defer cancel()
+	c := contact{sent: time.Now(), before: r.store.position()}
+	var err error
+	if c.meta, c.now, c.revision, c.none, err = r.store.look(ctx); err != nil {
+		return contact{}, err
+	}
+	if !c.none {
+		r.cooldown.Store(int64(c.meta.Cooldown))
+	}
+	leader, err := r.store.client.Get(ctx, r.store.prefix+leaderPrefix+"/", clientv3.WithFirstCreate()...)
+	if err == nil {
+		name := ""
+		if len(leader.Kvs) > 0 {
+			name = string(leader.Kvs[0].Value)
+		}
+		r.leader.Store(&name)
+	}
+	return c, nil
+}

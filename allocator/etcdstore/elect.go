@@ -1,0 +1,147 @@
+package etcdstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/client/v3/concurrency"
+)
+
+// leaderPrefix is below what candidates have their keys.
+const leaderPrefix = "leader"
+
+// seat is a won election.
+type seat struct {
+	key string // the leader's key
+	rev int64  // its CreateRevision
+	// lost is closed when the lease is gone, or given up: no write of this seat
+	// goes through any more, or should.
+	lost chan struct{}
+	// left is closed by the keeper, when nothing is done under the seat any more.
+	left chan struct{}
+}
+
+// fence returns what the writes of a term are held against. Each has an id of
+// its own, for one seat may have several: see [Replica].
+func (s *seat) fence() *fence { return &fence{key: s.key, rev: s.rev, term: rand.Text()} }
+
+// gone reports whether the seat is lost.
+func (s *seat) gone() bool {
+	select {
+	case <-s.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// elect stands for election whenever the replica is a candidate, until ctx is
+// done.
+func (r *Replica) elect(ctx context.Context) {
+	told := ""
+	for ctx.Err() == nil {
+		changed := r.candidate.changed()
+		if !r.candidate.is() {
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+			continue
+		}
+		err := r.stand(ctx)
+		if err == nil {
+			told = ""
+			continue
+		}
+		if ctx.Err() == nil && err.Error() != told {
+			told = err.Error()
+			r.log.Warn("this replica cannot stand for election; trying again", "error", err)
+		}
+		wait(ctx, time.Second)
+	}
+}
+
+// stand stands for one election, and holds the seat for as long as it can.
+func (r *Replica) stand(ctx context.Context) error {
+	asking, cancel := context.WithTimeout(ctx, r.store.cfg.Timeout)
+	lease, err := r.store.client.Grant(asking, int64(r.store.cfg.Lease/time.Second))
+	cancel()
+	if err != nil {
+		return fmt.Errorf("asking etcd for a lease: %w", err)
+	}
+	// The session outlives ctx until the term has ended: see below.
+	holding, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	session, err := concurrency.NewSession(r.store.client, concurrency.WithLease(lease.ID), concurrency.WithContext(holding),
+		concurrency.WithTTL(int(r.store.cfg.Lease/time.Second)))
+	if err != nil {
+		return fmt.Errorf("keeping the lease of an election: %w", err)
+	}
+	defer r.revoke(session)
+	campaigning, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-campaigning.Done():
+		case <-session.Done():
+			stop()
+		case <-r.candidate.withdrawn():
+			stop()
+		}
+	}()
+	election := concurrency.NewElection(session, r.store.prefix+leaderPrefix)
+	if err := election.Campaign(campaigning, r.store.cfg.Name); err != nil {
+		if ctx.Err() != nil || !r.candidate.is() {
+			return nil
+		}
+		return fmt.Errorf("waiting to be elected: %w", err)
+	}
+	s := &seat{key: election.Key(), rev: election.Rev(), lost: make(chan struct{}), left: make(chan struct{})}
+	select {
+	case r.seats <- s:
+	case <-ctx.Done():
+		return nil
+	case <-session.Done():
+		return errors.New("the lease ended with the election")
+	}
+	select {
+	case <-ctx.Done():
+	case <-session.Done():
+		r.log.Warn("the lease has ended: this replica allocates no more", "replica", r.store.cfg.Name)
+	case <-r.candidate.withdrawn():
+	}
+	r.store.setFence(nil)
+	close(s.lost)
+	// The lease is given back after the last write under it.
+	<-s.left
+	return nil
+}
+
+// revoke ends a session, so that others are elected at once. Where etcd is not
+// there, the lease runs out.
+func (r *Replica) revoke(session *concurrency.Session) {
+	select {
+	case <-session.Done():
+		return
+	default:
+	}
+	session.Orphan()
+	ctx, cancel := context.WithTimeout(context.Background(), min(r.store.cfg.Timeout, time.Second))
+	defer cancel()
+	if _, err := r.store.client.Revoke(ctx, session.Lease()); err != nil {
+		r.log.Warn("the lease could not be given back; another replica is elected when it has run out", "error", err)
+	}
+}
+
+// wait waits for d, or until ctx is done.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
