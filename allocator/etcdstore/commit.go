@@ -28,6 +28,9 @@ func (s *Store) Commit(ctx context.Context, d allocator.Delta) error {
 }
 
 func (s *Store) commit(ctx context.Context, d allocator.Delta, f *fence) error {
+	if keys, size := d.Cost(); keys > maxKeys || size > maxBytes {
+		return fmt.Errorf("a delta of %d keys and %d bytes is more than a transaction takes: %d keys and %d bytes", keys, size, maxKeys, maxBytes)
+	}
 	at := s.position()
 	if at.meta == nil {
 		if _, err := s.Revision(ctx); err != nil {
@@ -90,11 +93,8 @@ func (s *Store) held(ctx context.Context, changes []allocator.AddrChange) (map[n
 			gets, had = append(gets, clientv3.OpGet(s.prefix+addressKey(c.Addr))), append(had, c)
 		}
 	}
-	switch {
-	case len(gets) == 0:
+	if len(gets) == 0 {
 		return nil, nil
-	case len(gets) > maxKeys:
-		return nil, tooLarge(len(gets), 0)
 	}
 	resp, err := s.client.Txn(ctx).Then(gets...).Commit()
 	if err != nil {

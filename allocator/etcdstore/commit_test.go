@@ -208,6 +208,23 @@ func TestAFullTransactionIsTaken(t *testing.T) {
 	}
 }
 
+// TestTheLargestDeltaIsTaken, whatever texts it has, and however they are written.
+func TestTheLargestDeltaIsTaken(t *testing.T) {
+	t.Parallel()
+	s := elected(t, config())
+	for i, text := range []string{"x", "\x01", "\xff", "\u2028", "\"", "<", "é"} {
+		d := gives(uint64(i), fmt.Sprint("svc-", i), fmt.Sprint("240.0.0.", i+1))
+		origin := &d.Rows[0].New.Listings[0].Outbounds
+		n := s.Limits().Bytes / len(text)
+		for size := s.Limits().Bytes + 1; size > s.Limits().Bytes; n -= 512 {
+			*origin = []vip.Outbound{{Origin: strings.Repeat(text, n)}}
+			_, size = d.Cost()
+		}
+		committed(t, s, d)
+	}
+	loaded(t, s)
+}
+
 // TestALostReplyIsAskedFor: whether a commit is there is known before the next.
 func TestALostReplyIsAskedFor(t *testing.T) {
 	t.Parallel()

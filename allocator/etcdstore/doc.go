@@ -63,7 +63,7 @@
 // often than a table can be read let that be begun again, three times at most.
 //
 // Limits are those of etcd as it comes: 128 operations and 1.5 MiB in a
-// transaction. A delta's size is an estimate, of which etcd takes twice as much.
+// transaction. A delta's size is an estimate, which may be half of what it takes.
 //
 // Damaged records are set aside, as in package boltstore. JSON has no checksums:
 // what a disk loses is etcd's to notice.

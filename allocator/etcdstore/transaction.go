@@ -26,7 +26,6 @@ type transaction struct {
 	addrs []netip.Addr
 	ops   []clientv3.Op
 	wrote []string
-	bytes int
 }
 
 // transaction makes the transaction of a delta. held says when the addresses that
@@ -37,7 +36,6 @@ func (s *Store) transaction(d allocator.Delta, f *fence, at position, held map[n
 		return nil, err
 	}
 	m := was.next(d.Meta, f.term, rand.Text(), time.Duration(s.cooldown.Load()))
-	m.Reconciling = s.reconciling.Load()
 	meta := encode(m)
 	_, then, err := decodeMeta([]byte(meta), 0)
 	if err != nil {
@@ -59,27 +57,18 @@ func (s *Store) transaction(d allocator.Delta, f *fence, at position, held map[n
 	for _, name := range d.MeshesGone {
 		t.delete(meshKey(name))
 	}
-	if len(t.ops) > maxKeys || t.bytes > 2*maxBytes {
-		return nil, tooLarge(len(t.ops), t.bytes)
-	}
 	t.purge(s.aside.with(d))
 	return t, nil
-}
-
-func tooLarge(keys, size int) error {
-	return fmt.Errorf("a delta of %d keys and %d bytes is more than a transaction takes: %d keys and %d bytes", keys, size, maxKeys, maxBytes)
 }
 
 func (t *transaction) put(key, value string) {
 	key = t.prefix + key
 	t.ops, t.wrote = append(t.ops, clientv3.OpPut(key, value)), append(t.wrote, key)
-	t.bytes += len(key) + len(value)
 }
 
 func (t *transaction) delete(key string) {
 	key = t.prefix + key
 	t.ops, t.wrote = append(t.ops, clientv3.OpDelete(key)), append(t.wrote, key)
-	t.bytes += len(key)
 }
 
 // addresses writes the address keys, each only if it still says what the plan was
