@@ -99,6 +99,10 @@ type Allocator struct {
 	// make of it. repaired counts its steps.
 	broken   bool
 	repaired int
+	// reach is the last revision that a repair may have come to.
+	reach uint64
+	// half is a reconciliation that is not finished.
+	half *half
 	// reread: the store is to be loaded again before anything is written.
 	reread bool
 	tried  []Step // of a repair whose outcome is not known

@@ -40,13 +40,28 @@ func difference(was, is State) Delta {
 		d.Addrs = append(d.Addrs, AddrChange{Addr: addr, Old: &old})
 	}
 	slices.SortFunc(d.Addrs, func(a, b AddrChange) int { return a.Addr.Compare(b.Addr) })
-	for _, m := range is.Meshes {
-		if !slices.Contains(was.Meshes, m) {
-			d.MeshesNew = append(d.MeshesNew, m)
-		}
-	}
-	slices.Sort(d.MeshesNew)
+	had, has := setOf(was.Meshes), setOf(is.Meshes)
+	d.MeshesNew, d.MeshesGone = without(has, had), without(had, has)
 	return d
+}
+
+// setOf returns names as a set.
+func setOf(names []string) map[string]struct{} {
+	set := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		set[name] = struct{}{}
+	}
+	return set
+}
+
+// without returns the names that are in one set and not in the other, sorted.
+func without[V any](these, those map[string]V) []string {
+	only := maps.Clone(these)
+	maps.DeleteFunc(only, func(name string, _ V) bool {
+		_, both := those[name]
+		return both
+	})
+	return sortedNames(only)
 }
 
 // rowChanges returns what differs between two sets of rows, by key.

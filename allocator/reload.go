@@ -3,7 +3,6 @@ package allocator
 import (
 	"context"
 	"fmt"
-	"maps"
 
 	"github.com/meshvip/coredns-meshvip/vip"
 )
@@ -33,16 +32,16 @@ func (a *Allocator) reload(ctx context.Context) error {
 	if d := a.doubt; d != nil && d.Meta.Revision == state.Meta.Revision && d.Meta.ID == state.Meta.ID {
 		d.conclude()
 	}
-	a.damaged, a.doubt, a.tried, a.reread = state.Damaged, nil, nil, false
+	a.damaged, a.doubt, a.tried, a.half, a.reread = state.Damaged, nil, nil, nil, false
 	a.tellDamaged()
-	a.show(func() { a.take(state) })
+	a.show(func() { a.take(state) }, readAgain)
 	return nil
 }
 
 // show lets take put another table in the place of this one, and tells of what
-// differs. Time goes on where nothing has been committed since; else the table
-// knows better how late it is.
-func (a *Allocator) show(take func()) {
+// differs, and why entries have other addresses. Time goes on where nothing has
+// been committed since; else the table knows better how late it is.
+func (a *Allocator) show(take func(), why string) {
 	was := a.t
 	take()
 	if a.t.meta.ID != was.meta.ID || a.t.meta.Revision != was.meta.Revision {
@@ -52,20 +51,10 @@ func (a *Allocator) show(take func()) {
 	a.pruneHeld()
 	d := Delta{Rows: rowChanges(was.rows, a.t.rows)}
 	for _, c := range d.Rows {
-		a.noteLoss(c, readAgain)
+		a.noteLoss(c, why)
 	}
 	d.MeshesNew, d.MeshesGone = without(a.t.meshes, was.meshes), without(was.meshes, a.t.meshes)
-	a.tell(d, 0, readAgain)
-}
-
-// without returns the names that are in one set and not in the other, sorted.
-func without[V any](these, those map[string]V) []string {
-	only := maps.Clone(these)
-	maps.DeleteFunc(only, func(name string, _ V) bool {
-		_, both := those[name]
-		return both
-	})
-	return sortedNames(only)
+	a.tell(d, 0, why)
 }
 
 // pruneHeld forgets held releases of what is not in the table.

@@ -47,29 +47,25 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A repair that failed may be there all the same.
-	there := len(a.tried) > 0 && state.Meta.Revision == a.t.meta.Revision+1
-	if state.Meta.Revision != a.t.meta.Revision && !there {
+	// One that failed may be there all the same, or in part.
+	begun := len(a.tried) > 0 && a.t.meta.Revision < state.Meta.Revision && state.Meta.Revision <= a.reach
+	if state.Meta.Revision != a.t.meta.Revision && !begun {
 		return nil, fmt.Errorf("the store is at revision %d, want %d: %w", state.Meta.Revision, a.t.meta.Revision, ErrConflict)
 	}
 	fixed, steps := mend(state, a.cfg.Layout)
 	a.logBreaches(steps)
 	was := a.broken // then the table may not be the store's, though that is sound by now
 	a.broken = len(steps) > 0
-	if !there && (len(steps) == 0 && !was || len(steps) > 0 && a.cfg.ReportOnly) {
+	if !begun && (len(steps) == 0 && !was || len(steps) > 0 && a.cfg.ReportOnly) {
 		return steps, nil
 	}
-	d := difference(state, fixed)
-	if !there && len(steps) > 0 {
-		d.Meta.Serial = nextSerial(state.Meta.Serial, a.unix())
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	if len(steps) > 0 && !a.cfg.ReportOnly {
+		if !begun {
+			a.tried = nil
 		}
-		a.tried = steps
-		if err := a.store.Commit(context.WithoutCancel(ctx), d); err != nil {
+		if fixed, err = a.mendStore(ctx, state, fixed, steps); err != nil {
 			return nil, fmt.Errorf("repairing the table: %w", err)
 		}
-		fixed.Meta = d.Meta
 	}
 	a.repaired += len(a.tried)
 	a.logSteps(a.tried, true)
@@ -78,11 +74,40 @@ func (a *Allocator) repair(ctx context.Context) ([]Step, error) {
 			a.whys[seat{s.Key, s.Addr.Is4()}] = Move{Key: s.Key, From: s.Addr, Why: s.What}
 		}
 	}
+	a.tried, a.unread = nil, true
 	shown := a.t.rows
-	a.t = newTable(fixed, a.cfg.Layout)
-	a.broken, a.unread, a.tried = there && len(steps) > 0, true, nil
+	if a.broken = len(steps) > 0 && a.cfg.ReportOnly; a.broken {
+		a.take(state) // the word has come while it was half done
+	} else {
+		a.t = newTable(fixed, a.cfg.Layout)
+	}
 	a.tell(Delta{Rows: rowChanges(shown, a.t.rows)}, 0, "")
 	return steps, nil
+}
+
+// mendStore writes what makes a store sound, in as many parts as it takes, and
+// returns what it holds then. Until the last part the table is broken.
+func (a *Allocator) mendStore(ctx context.Context, state, fixed State, steps []Step) (State, error) {
+	d := difference(state, fixed)
+	d.Meta.Serial = nextSerial(state.Meta.Serial, a.unix())
+	parts := d.split(state.Meta, a.store.Limits(), len(d.Rows)+1)
+	if err := ctx.Err(); err != nil {
+		return State{}, err
+	}
+	done := make(map[Step]bool, len(a.tried)) // or tried, by an attempt before this
+	for _, s := range a.tried {
+		done[s] = true
+	}
+	for _, s := range steps {
+		if !done[s] {
+			a.tried = append(a.tried, s)
+		}
+	}
+	a.reach = state.Meta.Revision + uint64(len(parts))
+	if err := a.write(ctx, parts); err != nil {
+		return State{}, err
+	}
+	return after(fixed, parts), nil
 }
 
 // logBreaches tells that the table is broken, and of one that is only reported

@@ -31,6 +31,7 @@ func (d Delta) split(was Meta, l Limits, n int) []Delta {
 		return []Delta{d}
 	}
 	c := cutter{limits: l, rows: n, meta: metaCost(d.Meta)}
+	c.meta.bytes += len(was.Pools) * keyBytes // those that go are there until the last part
 	c.cost = c.meta
 	byRow, loose := attach(d)
 	for _, m := range d.MeshesNew {
@@ -128,12 +129,7 @@ func number(parts []Delta, d Delta, was Meta) {
 // part takes from them, or a crash in between would pass those over until they
 // are found as gaps. A pool that the delta drops stays until the last part.
 func holdCursors(parts []Delta, was []Pool) {
-	pools := slices.Clone(parts[len(parts)-1].Meta.Pools)
-	for _, p := range was {
-		if p.Retired && !slices.ContainsFunc(pools, func(q Pool) bool { return q.Prefix == p.Prefix }) {
-			pools = append(pools, p)
-		}
-	}
+	pools := withRetired(parts[len(parts)-1].Meta.Pools, was)
 	for i := len(parts) - 2; i >= 0; i-- {
 		pools = slices.Clone(pools)
 		for _, c := range parts[i+1].Addrs {
