@@ -13,14 +13,16 @@ const askEvery = time.Second
 // contact is what etcd answered to a linearizable read: it is as new as when the
 // read was sent, at least.
 type contact struct {
-	sent   time.Time
-	before position // the table's when it was sent
+	sent   time.Duration // of now
+	before position      // the table's when it was sent
 	meta   metaRecord
 	now    position
 	// revision is etcd's own.
 	revision int64
 	// none: there is no table.
 	none bool
+	// leader is the CreateRevision of the key of who is elected, 0 where nobody is.
+	leader int64
 }
 
 // poll asks etcd what it has, again and again, until ctx is done.
@@ -48,7 +50,7 @@ func (r *Replica) poll(ctx context.Context) {
 func (r *Replica) ask(ctx context.Context) (contact, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.store.cfg.Timeout)
 	defer cancel()
-	c := contact{sent: time.Now(), before: r.store.position()}
+	c := contact{sent: now(), before: r.store.position()}
 	var err error
 	if c.meta, c.now, c.revision, c.none, err = r.store.look(ctx); err != nil {
 		return contact{}, err
@@ -56,13 +58,14 @@ func (r *Replica) ask(ctx context.Context) (contact, error) {
 	if !c.none {
 		r.cooldown.Store(int64(c.meta.Cooldown))
 	}
-	leader, err := r.store.client.Get(ctx, r.store.prefix+leaderPrefix+"/", clientv3.WithFirstCreate()...)
-	if err == nil {
-		name := ""
-		if len(leader.Kvs) > 0 {
-			name = string(leader.Kvs[0].Value)
-		}
-		r.leader.Store(&name)
+	first, err := r.store.client.Get(ctx, r.store.prefix+leaderPrefix+"/", clientv3.WithFirstCreate()...)
+	if err != nil {
+		return contact{}, err
 	}
+	name := ""
+	if len(first.Kvs) > 0 {
+		name, c.leader = string(first.Kvs[0].Value), first.Kvs[0].CreateRevision
+	}
+	r.leader.Store(&name)
 	return c, nil
 }

@@ -20,6 +20,8 @@ type seat struct {
 	// lost is closed when the lease is gone, or given up: no write of this seat
 	// goes through any more, or should.
 	lost chan struct{}
+	// resigned is closed by the keeper, when etcd knows nothing of this seat.
+	resigned chan struct{}
 	// left is closed by the keeper, when nothing is done under the seat any more.
 	left chan struct{}
 }
@@ -99,7 +101,7 @@ func (r *Replica) stand(ctx context.Context) error {
 		}
 		return fmt.Errorf("waiting to be elected: %w", err)
 	}
-	s := &seat{key: election.Key(), rev: election.Rev(), lost: make(chan struct{}), left: make(chan struct{})}
+	s := &seat{key: election.Key(), rev: election.Rev(), lost: make(chan struct{}), resigned: make(chan struct{}), left: make(chan struct{})}
 	select {
 	case r.seats <- s:
 	case <-ctx.Done():
@@ -111,6 +113,7 @@ func (r *Replica) stand(ctx context.Context) error {
 	case <-ctx.Done():
 	case <-session.Done():
 		r.log.Warn("the lease has ended: this replica allocates no more", "replica", r.store.cfg.Name)
+	case <-s.resigned:
 	case <-r.candidate.withdrawn():
 	}
 	r.store.setFence(nil)

@@ -25,15 +25,16 @@ type keeper struct {
 	events   <-chan clientv3.WatchResponse
 	unwatch  context.CancelFunc
 	watchers sync.WaitGroup
-	rewatch  time.Time // not before that
-	resume   time.Time // no term begins before that
-	since    time.Time // contacts of before count no more
-	etcd     int64     // etcd's own revision, as it was seen last
-	waiting  *contact  // what it told has not all come by the watch yet
+	rewatch  time.Time     // not before that
+	resume   time.Time     // no term begins before that
+	since    time.Duration // contacts of before count no more
+	etcd     int64         // etcd's own revision, as it was seen last
+	waiting  *contact      // what it told has not all come by the watch yet
 	// torn says why the table has to be read again; "" where it need not.
 	torn string
 	told string // the error that was logged last
 	seat *seat
+	won  time.Duration // when that was heard of
 	term *Term
 	led  string // the term that this replica has led last, and on the same seat
 }
@@ -66,7 +67,7 @@ func (k *keeper) run(ctx context.Context) {
 		case c := <-k.contacts:
 			k.contacted(c)
 		case s := <-k.seats:
-			k.seat, k.led = s, ""
+			k.seat, k.won, k.led = s, now(), ""
 		case <-lost:
 			k.endTerm("")
 			k.unseat()
@@ -283,9 +284,10 @@ func (k *keeper) follow(events []*clientv3.Event) {
 
 // contacted takes over what etcd has answered.
 func (k *keeper) contacted(c contact) {
-	if c.sent.Before(k.since) {
+	if c.sent < k.since {
 		return // it was another table, or another etcd
 	}
+	k.verify(c)
 	switch {
 	case c.revision < k.etcd:
 		// A watch for a revision that is still to come says nothing until then.
@@ -297,6 +299,20 @@ func (k *keeper) contacted(c contact) {
 		k.compare(c)
 	}
 	k.etcd = c.revision
+}
+
+// verify gives the seat up if etcd knows nothing of it: somebody has deleted its
+// key.
+func (k *keeper) verify(c contact) {
+	if k.seat == nil || k.seat.gone() || c.sent < k.won || c.leader == k.seat.rev {
+		return
+	}
+	k.endTerm("etcd does not know that it was elected")
+	select {
+	case <-k.seat.resigned:
+	default:
+		close(k.seat.resigned)
+	}
 }
 
 // compare notes how far the table is behind.
@@ -312,7 +328,7 @@ func (k *keeper) compare(c contact) {
 		k.waiting = nil
 	case k.waiting == nil:
 		k.waiting = &c
-	case c.sent.Sub(k.waiting.sent) > mute:
+	case c.sent-k.waiting.sent > mute:
 		k.stopWatch()
 		k.doubt("the watch on etcd says nothing of what etcd has")
 	}
@@ -321,6 +337,16 @@ func (k *keeper) compare(c contact) {
 // has reports whether what etcd has contains the state of p.
 func (c *contact) has(p position) bool {
 	return !c.none && c.meta.descends(p)
+}
+
+// errUnseated is the error of a seat that etcd does not know.
+var errUnseated = errors.New("etcd does not know that this replica was elected: has somebody deleted keys?")
+
+// settled reports whether the table has been brought, since p, to what some
+// replica remembers. That one may have known less than another: then the rest is
+// lost, and not to be answered for longer.
+func (c *contact) settled(p position) bool {
+	return !c.none && !c.meta.Reconciling && c.meta.Reconciled > p.reconciled
 }
 
 // errBack is the error of a table that has gone back.
@@ -334,8 +360,9 @@ func (k *keeper) reread(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What was answered so long ago is nobody's any more.
-	if own := k.store.position(); own.rev > 0 && !c.has(own) && k.Age() < k.store.cooldownNow() {
+	own := k.store.position()
+	// What was answered a cooldown ago is nobody's any more.
+	if own.rev > 0 && !c.has(own) && !c.settled(own) && k.Age() < k.store.cooldownNow() {
 		return errBack
 	}
 	return k.reload(ctx)
@@ -343,7 +370,7 @@ func (k *keeper) reread(ctx context.Context) error {
 
 // reload makes the table what etcd has.
 func (k *keeper) reload(ctx context.Context) error {
-	sent := time.Now()
+	sent := now()
 	if err := k.table.Reload(ctx); err != nil {
 		return err
 	}
@@ -355,7 +382,7 @@ func (k *keeper) reload(ctx context.Context) error {
 // restart lets the watch go on from what was read.
 func (k *keeper) restart() {
 	k.stopWatch()
-	k.next, k.torn, k.waiting, k.since = k.store.loadedAt()+1, "", nil, time.Now()
+	k.next, k.torn, k.waiting, k.since = k.store.loadedAt()+1, "", nil, now()
 	if k.hooks.WatchRestarted != nil {
 		k.hooks.WatchRestarted()
 	}
@@ -395,9 +422,12 @@ func (k *keeper) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if k.verify(c); c.leader != k.seat.rev {
+		return errUnseated
+	}
 	own := k.store.position()
 	switch {
-	case own.rev > 0 && !c.has(own):
+	case own.rev > 0 && !c.has(own) && !c.settled(own):
 		lost := uint64(lostAtMost)
 		if k.led != "" && own.term == k.led {
 			lost = 0
@@ -413,6 +443,7 @@ func (k *keeper) prepare(ctx context.Context) error {
 // reconcile makes the store what this replica remembers. Others go on by what they
 // have until all of it is there, so that no name is gone for a moment.
 func (k *keeper) reconcile(ctx context.Context, lost uint64) error {
+	was := k.store.position()
 	k.table.Lead()
 	k.store.reconciling.Store(true)
 	defer k.store.reconciling.Store(false)
@@ -426,7 +457,7 @@ func (k *keeper) reconcile(ctx context.Context, lost uint64) error {
 		return err
 	}
 	k.store.reconciling.Store(false)
-	if err := k.store.conclude(ctx); err != nil {
+	if err := k.store.conclude(ctx, was); err != nil {
 		return err
 	}
 	k.restart()

@@ -28,6 +28,8 @@ type metaRecord struct {
 	// Reconciling: the table has gone back, and is being brought to what a
 	// replica remembers. Until that is done it is no replica's to read.
 	Reconciling bool `json:"reconciling,omitempty"`
+	// Reconciled counts how often that was done.
+	Reconciled uint64 `json:"reconciled,omitempty"`
 }
 
 type termRecord struct {
@@ -44,6 +46,8 @@ type position struct {
 	term   string // that wrote it; "" where no leader has
 	commit string
 	after  string
+	// reconciled is how often the table had been brought to what a replica remembers.
+	reconciled uint64
 	// wrote are the keys that the transaction wrote; not known where the table
 	// was read.
 	wrote []string
@@ -72,7 +76,7 @@ func decodeMeta(value []byte, modRev int64) (metaRecord, position, error) {
 	}
 	return m, position{
 		meta: slices.Clone(value), modRev: modRev, rev: m.Revision, id: string(m.ID),
-		term: m.term(), commit: m.Commit, after: m.After,
+		term: m.term(), commit: m.Commit, after: m.After, reconciled: m.Reconciled,
 	}, nil
 }
 
@@ -86,7 +90,7 @@ func (m metaRecord) term() string {
 
 // next returns the meta of a commit on m.
 func (m metaRecord) next(now allocator.Meta, term, commit string, cooldown time.Duration) metaRecord {
-	n := metaRecord{Meta: allocator.MetaRecord(now), Cooldown: cooldown, Commit: commit, After: m.Commit, Terms: m.Terms}
+	n := metaRecord{Meta: allocator.MetaRecord(now), Cooldown: cooldown, Commit: commit, After: m.Commit, Terms: m.Terms, Reconciled: m.Reconciled}
 	n.Serial = 0
 	if n.ID == "" {
 		n.ID = m.ID

@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// conclude says that the table has been brought to what this replica remembers,
-// and that all may read it.
-func (s *Store) conclude(ctx context.Context) error {
+// conclude says that the table has been brought to what this replica remembers
+// from when it was at was, and that all may read it.
+func (s *Store) conclude(ctx context.Context, was position) error {
 	f, at := s.fence.Load(), s.position()
 	if f == nil {
 		return fmt.Errorf("writing store %v: %w", s.cfg, allocator.ErrFollows)
@@ -30,6 +30,7 @@ func (s *Store) conclude(ctx context.Context) error {
 	if len(serial.Kvs) == 0 {
 		return s.explain("reading", fmt.Errorf("%w: key %s is missing", allocator.ErrDamaged, keySerial))
 	}
+	m.Reconciled = max(m.Reconciled, was.reconciled) + 1
 	m.Reconciling, m.Commit, m.After = false, rand.Text(), m.Commit
 	value := encode(m)
 	resp, err := s.client.Txn(ctx).If(

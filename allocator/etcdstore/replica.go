@@ -41,7 +41,6 @@ type Replica struct {
 	table Table
 	hooks Hooks
 	log   *slog.Logger
-	begun time.Time
 
 	candidate candidacy
 	seats     chan *seat
@@ -49,7 +48,7 @@ type Replica struct {
 	terms     chan *Term
 	doubts    chan struct{} // has one where the table may not be the store's
 
-	fresh    atomic.Int64 // when contact was confirmed last, since begun
+	fresh    atomic.Int64 // when contact was confirmed last, of now
 	cooldown atomic.Int64
 	leader   atomic.Pointer[string]
 }
@@ -58,9 +57,10 @@ type Replica struct {
 // loading began.
 func NewReplica(store *Store, table Table, loading time.Time, hooks Hooks) *Replica {
 	r := &Replica{
-		store: store, table: table, hooks: hooks, log: store.log, begun: loading,
+		store: store, table: table, hooks: hooks, log: store.log,
 		seats: make(chan *seat), contacts: make(chan contact), terms: make(chan *Term, 1), doubts: make(chan struct{}, 1),
 	}
+	r.confirm(now() - time.Since(loading))
 	none := ""
 	r.leader.Store(&none)
 	return r
@@ -100,7 +100,7 @@ func (r *Replica) Doubt() {
 // Age is how long ago the table was known to be what etcd has. It is counted
 // from when etcd was asked, so that what was committed before is in the table.
 func (r *Replica) Age() time.Duration {
-	return time.Since(r.begun) - time.Duration(r.fresh.Load())
+	return now() - time.Duration(r.fresh.Load())
 }
 
 // Leader is the name of the replica that allocates, as etcd was asked last; ""
@@ -111,10 +111,8 @@ func (r *Replica) Leader() string { return *r.leader.Load() }
 // it is not known.
 func (r *Replica) Cooldown() time.Duration { return time.Duration(r.cooldown.Load()) }
 
-// confirm notes that the table is what etcd had at that time.
-func (r *Replica) confirm(at time.Time) {
-	r.fresh.Store(max(r.fresh.Load(), int64(at.Sub(r.begun))))
-}
+// confirm notes that the table is what etcd had at that time, of now.
+func (r *Replica) confirm(at time.Duration) { r.fresh.Store(max(r.fresh.Load(), int64(at))) }
 
 // Run works until ctx is done, and all that it has begun has ended. Terms that are
 // under way end first: their End is waited for.

@@ -79,6 +79,7 @@ type node struct {
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 	watch chan struct{} // has one after each restart of the watch
+	told  chan struct{} // has one after each commit
 }
 
 // cooldown is that of these tests' tables: long, so that what moves shows.
@@ -92,6 +93,7 @@ func join(t testing.TB, name, addr, prefix string, want *desire) *node {
 		Endpoints: []string{addr}, Prefix: prefix, Timeout: 2 * time.Second, Lease: 2 * time.Second,
 		Name: name, Cooldown: cooldown, Logger: slog.New(slog.NewTextHandler(testWriter{t, name}, nil)),
 	}
+	n := &node{t: t, name: name, watch: make(chan struct{}, 1), told: make(chan struct{}, 1)}
 	begun := time.Now()
 	store, err := Open(cfg)
 	if err != nil {
@@ -100,17 +102,13 @@ func join(t testing.TB, name, addr, prefix string, want *desire) *node {
 	alloc, err := allocator.Open(t.Context(), store, allocator.Config{
 		Layout:  allocator.Layout{Pools: []allocator.Range{{Prefix: netip.MustParsePrefix("240.0.0.0/16")}}},
 		Follows: true, Cooldown: cooldown, MaxRelease: allocator.Limit{Stated: true, N: 1000}, Logger: cfg.Logger,
+		OnCommit: func(allocator.Commit) { tell(n.told) },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{t: t, name: name, store: store, alloc: alloc, watch: make(chan struct{}, 1)}
-	n.Replica = NewReplica(store, alloc, begun, Hooks{WatchRestarted: func() {
-		select {
-		case n.watch <- struct{}{}:
-		default:
-		}
-	}})
+	n.store, n.alloc = store, alloc
+	n.Replica = NewReplica(store, alloc, begun, Hooks{WatchRestarted: func() { tell(n.watch) }})
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
 	n.Stand(want != nil)
@@ -118,6 +116,14 @@ func join(t testing.TB, name, addr, prefix string, want *desire) *node {
 	n.done.Go(func() { n.work(ctx, want) })
 	t.Cleanup(n.leave)
 	return n
+}
+
+// tell lets whoever waits for c go on.
+func tell(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // leave ends the replica as a server that is told to end.
