@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -111,9 +112,11 @@ func (c *cluster) startReplica(n int, taken ports) error {
 // stop ends all processes, etcd last, so that the replica which leads can say that
 // it no longer does.
 func (c *cluster) stop() {
+	var replicas sync.WaitGroup
 	for _, r := range c.replicas {
-		r.stop()
+		replicas.Go(r.stop)
 	}
+	replicas.Wait()
 	if c.etcd != nil {
 		c.etcd.stop()
 	}

@@ -35,8 +35,8 @@ In another terminal, at the top of the repository (dig is Debian's dnsutils):
 		fmt.Fprintf(w, "  dig @127.0.0.1 -p %s backend.mesh +short%s\n", r.dns, remark)
 	}
 	fmt.Fprintf(w, `
-Kill the replica that leads. The others answer all the while, and one of them leads
-within the lease that the Corefile states:
+Kill the replica that leads. The others answer all the while, and one of them takes
+its place when the lease that the Corefile states is over:
 
   kill -9 %d
 
