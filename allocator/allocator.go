@@ -262,7 +262,7 @@ func (a *Allocator) Apply(ctx context.Context, b vip.Batch) (Report, error) {
 	if err := a.mayWrite(ctx); err != nil {
 		return Report{}, err
 	}
-	b, refused := refuse(b)
+	b, refused := a.t.refuse(b, a.store.Limits())
 	for _, r := range refused {
 		a.cfg.Logger.Warn("left out of the table", "what", r.String())
 	}

@@ -2,6 +2,7 @@ package allocator_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,5 +51,32 @@ func TestAnEntryOfThousandsOfMeshesComesAndGoes(t *testing.T) {
 	apply(t, a, full())
 	if s := a.Stats(); s.Entries != 0 || s.Meshes != 0 || s.Pools[0].Released != 1 {
 		t.Errorf("stats %+v", s)
+	}
+}
+
+// TestWhatIsLargerThanACommitIsRefused, and what the mesh said before stands: a
+// port too many is no reason to take an entry's address away.
+func TestWhatIsLargerThanACommitIsRefused(t *testing.T) {
+	t.Parallel()
+	store := memstore.NewLimited(allocator.Limits{Bytes: 20_000})
+	a := open(t, store, nil, allocator.Config{Layout: layout("10.0.0.0/29"), MaxRelease: anyRelease})
+	sized := func(name string, n int) vip.Request {
+		r := requests(name)[0]
+		r.Outbounds = []vip.Outbound{{Port: 80, Origin: strings.Repeat("x", n)}}
+		return r
+	}
+	if r := apply(t, a, full(with("m", []vip.Request{sized("a", 18_000), sized("b", 10)}))); len(r.Refused) != 0 {
+		t.Errorf("refused: %v", r.Refused)
+	}
+	r := apply(t, a, full(with("m", []vip.Request{sized("a", 19_900), sized("b", 21_000), sized("c", 21_000), sized("d", 10)})))
+	if len(r.Refused) != 3 || !strings.Contains(r.Refused[0].String(), "the store takes 20000 in one commit: give it fewer ports") {
+		t.Errorf("refused: %v", r.Refused)
+	}
+	wantTable(t, a, map[string]string{"a": "10.0.0.1", "b": "10.0.0.2", "d": "10.0.0.3"})
+	if o := a.Rows()[0].Listings[0].Outbounds; len(o[0].Origin) != 18_000 {
+		t.Errorf("a is listed with %d bytes", len(o[0].Origin))
+	}
+	if r := apply(t, a, part(with("m", []vip.Request{sized("a", 19_900)}))); len(r.Refused) != 1 || r.Released != 0 {
+		t.Errorf("%+v", r)
 	}
 }
