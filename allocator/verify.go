@@ -31,6 +31,12 @@ func (a *Allocator) Breaches(ctx context.Context) ([]error, Meta, error) {
 	return append(breaches(s, allBreaches), differences...), s.Meta, nil
 }
 
+// peeker is a store that others write too. Its Load is the state that commits are
+// planned on and followed from; Peek only looks.
+type peeker interface {
+	Peek(ctx context.Context) (State, error)
+}
+
 // readBack returns what the store holds, and where the table in memory differs.
 func (a *Allocator) readBack(ctx context.Context, most int) (State, []error, error) {
 	a.mu.Lock()
@@ -38,7 +44,11 @@ func (a *Allocator) readBack(ctx context.Context, most int) (State, []error, err
 	if err := a.settle(ctx); err != nil {
 		return State{}, nil, err
 	}
-	s, err := a.store.Load(ctx)
+	read := a.store.Load
+	if p, ok := a.store.(peeker); ok {
+		read = p.Peek
+	}
+	s, err := read(ctx)
 	if err != nil {
 		return State{}, nil, err
 	}

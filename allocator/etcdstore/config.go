@@ -33,6 +33,9 @@ type Config struct {
 	Cooldown time.Duration
 	// Logger is told what an operator may want to know; nil is nobody.
 	Logger *slog.Logger
+	// Progress, if not nil, is told how many keys Create has written, or Read has
+	// read, so far. It is called by several goroutines, one at a time.
+	Progress func(keys int)
 }
 
 // complete returns cfg with its defaults, or why it is none.

@@ -50,7 +50,11 @@ func (s *Store) create(ctx context.Context, state allocator.State) error {
 	writing, wctx := errgroup.WithContext(ctx)
 	writing.SetLimit(makers)
 	c := chunks{prefix: s.prefix, write: func(ops []clientv3.Op) bool {
-		writing.Go(func() error { return s.write(wctx, marker, ops) })
+		writing.Go(func() error {
+			err := s.write(wctx, marker, ops)
+			s.done.add(len(ops))
+			return err
+		})
 		return wctx.Err() == nil
 	}}
 	c.state(state)

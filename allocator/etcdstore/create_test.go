@@ -183,7 +183,7 @@ func TestOfTwoImportsOneIsWhole(t *testing.T) {
 	}
 	if failed > 1 {
 		// Each got in the other's way; nobody reads what they left.
-		if _, err := opened(t, cfg).Load(t.Context()); !errors.Is(err, errImport) {
+		if _, err := opened(t, cfg).Load(t.Context()); !errors.Is(err, ErrImport) {
 			t.Fatalf("loading what two have left returned %v", err)
 		}
 		if err := Create(t.Context(), cfg, states[0]); err != nil {

@@ -32,6 +32,7 @@ type Store struct {
 	closed        atomic.Bool
 	cooldown      atomic.Int64
 	reconciling   atomic.Bool // what commits say
+	done          progress
 	fence         atomic.Pointer[fence]
 	term          atomic.Pointer[string] // of the last fence
 
@@ -62,7 +63,7 @@ func Open(cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store %v: %w", cfg, err)
 	}
-	s := &Store{cfg: cfg, prefix: cfg.Prefix, log: cfg.Logger, client: client, lastHandshake: last}
+	s := &Store{cfg: cfg, prefix: cfg.Prefix, log: cfg.Logger, client: client, lastHandshake: last, done: progress{tell: cfg.Progress}}
 	s.SetCooldown(cfg.Cooldown)
 	return s, nil
 }

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// errImport: an import was begun and not finished.
-var errImport = errors.New("a table is being imported there, or its import was cut short: " +
+// ErrImport: a table is being made, or that was begun and not finished.
+var ErrImport = errors.New("a table is being imported there, or its import was cut short: " +
 	"nothing is read until that is done; if nobody is at it, run the import again")
 
 // explain adds to an error what was being done, and what an operator can do.
@@ -47,7 +47,7 @@ func (s *Store) remedy(err error) string {
 		return false
 	}
 	switch {
-	case is(allocator.ErrConflict, allocator.ErrFollows, errImport):
+	case is(allocator.ErrConflict, allocator.ErrFollows, ErrImport):
 		return ""
 	case is(allocator.ErrNewer):
 		return "run the version that wrote it, or a newer one; it was not touched"

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -19,33 +20,45 @@ func (s *Store) Load(ctx context.Context) (allocator.State, error) {
 	if s.closed.Load() {
 		return allocator.State{}, allocator.ErrClosed
 	}
+	w, err := s.load(ctx, s.begun)
+	if err != nil {
+		return allocator.State{}, s.explain("reading", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.pending, s.loaded, s.aside = w.at, nil, w.etcd, w.aside
+	return w.state, nil
+}
+
+// whole is a table as it stood at one revision of etcd.
+type whole struct {
+	state allocator.State
+	at    position
+	etcd  int64
+	aside aside
+}
+
+// load reads the table whose meta is what first returns.
+func (s *Store) load(ctx context.Context, first func(context.Context) (metaRecord, position, *pb.ResponseHeader, error)) (whole, error) {
 	for try := 0; ; try++ {
-		state, err := s.load(ctx)
+		m, at, header, err := first(ctx)
+		if err != nil {
+			return whole{}, err
+		}
+		l := newLoader(s.prefix)
+		if l.state.Meta, err = allocator.MetaOf(m.Meta); err != nil {
+			return whole{}, err
+		}
+		err = s.read(ctx, header.Revision, l.add)
 		// A compaction may take the revision away that is being read.
 		if errors.Is(err, rpctypes.ErrCompacted) && try < 3 {
 			continue
 		}
-		return state, s.explain("reading", err)
+		if err != nil {
+			return whole{}, err
+		}
+		return whole{l.end(), at, header.Revision, l.aside}, nil
 	}
-}
-
-func (s *Store) load(ctx context.Context) (allocator.State, error) {
-	m, at, header, err := s.begun(ctx)
-	if err != nil {
-		return allocator.State{}, err
-	}
-	l := newLoader(s.prefix)
-	if l.state.Meta, err = allocator.MetaOf(m.Meta); err != nil {
-		return allocator.State{}, err
-	}
-	if err := s.read(ctx, header.Revision, l.add); err != nil {
-		return allocator.State{}, err
-	}
-	state := l.end()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.at, s.pending, s.loaded, s.aside = at, nil, header.Revision, l.aside
-	return state, nil
 }
 
 // read hands every key of the prefix at one revision of etcd to add, in their
@@ -74,6 +87,7 @@ func (s *Store) read(ctx context.Context, rev int64, add func(*mvccpb.KeyValue))
 		for _, kv := range kvs {
 			add(kv)
 		}
+		s.done.add(len(kvs))
 	}
 	return err
 }

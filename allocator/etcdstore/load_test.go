@@ -90,11 +90,11 @@ func TestAStoreThatCannotBeReadIsRefusedAndLeftAsItIs(t *testing.T) {
 		"only its meshes": {func(t *testing.T, s *Store) { remove(t, s, "meta", "format", "addresses/240.0.0.1", "entries/0/web") }, allocator.ErrDamaged, "meshes/m"},
 		"no serial":       {func(t *testing.T, s *Store) { remove(t, s, "serial") }, allocator.ErrDamaged, "serial"},
 		"serial of what":  {func(t *testing.T, s *Store) { put(t, s, "serial", `{"serial":0}`) }, allocator.ErrDamaged, "serial"},
-		"an import":       {func(t *testing.T, s *Store) { put(t, s, "import", `{"import":"x"}`) }, errImport, "run the import again"},
+		"an import":       {func(t *testing.T, s *Store) { put(t, s, "import", `{"import":"x"}`) }, ErrImport, "run the import again"},
 		"half of an import": {func(t *testing.T, s *Store) {
 			remove(t, s, "meta", "format")
 			put(t, s, "import", `{"import":"x"}`)
-		}, errImport, "run the import again"},
+		}, ErrImport, "run the import again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/allocator/record"
@@ -14,7 +15,14 @@ import (
 )
 
 // errNone: there is no table.
-var errNone = errors.New("there is no table")
+var errNone error = noTable{}
+
+type noTable struct{}
+
+func (noTable) Error() string { return "there is no table" }
+
+// Is lets callers of Read ask for an error that they know.
+func (noTable) Is(target error) bool { return target == fs.ErrNotExist }
 
 // look reads what the table says of itself, linearizably, and etcd's revision.
 // none: there is no table.
@@ -59,7 +67,7 @@ func openMeta(format, marker, meta, serial *mvccpb.KeyValue) (metaRecord, positi
 	}
 	switch {
 	case marker != nil:
-		return metaRecord{}, position{}, errImport
+		return metaRecord{}, position{}, ErrImport
 	case format == nil && meta == nil:
 		return metaRecord{}, position{}, errNone
 	case format == nil:
