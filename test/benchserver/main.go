@@ -7,9 +7,9 @@
 //
 // All servers of a size run at once and are asked in turn, over several rounds, so
 // that whatever else the machine does meets all of them. What is compared is the
-// median over the rounds of the ratio within a round, shown with its least and its
-// greatest. The processor time of a query, from /proc, is the figure that noise
-// and the client disturb least.
+// median over the rounds of the ratio within a round, shown with the quartiles. The
+// processor time of a query, from /proc, is the figure that noise and the client
+// disturb least.
 //
 // A goal that is not met is printed, and is no error: machines are noisy. What is
 // not installed is left out, with a word on how to have it.
@@ -71,7 +71,7 @@ func run(ctx context.Context, s settings, w, progress io.Writer) error {
 		}
 		r.Sizes = append(r.Sizes, size)
 	}
-	if b.has(ours) {
+	if b.has(ours) && !s.FullOnly {
 		if r.Changes, err = b.changes(ctx, s.Sizes[0]); err != nil {
 			return fmt.Errorf("while files change: %w", err)
 		}

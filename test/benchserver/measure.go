@@ -88,9 +88,11 @@ func (b *bench) size(ctx context.Context, n int) (sized, error) {
 		return r, err
 	}
 	r.Rate = fixedRate(r.Full)
-	b.say("%s services: %d questions a second, %d rounds", thousands(n), r.Rate, b.Rounds)
-	if err := b.rounds(ctx, all, s, r.Rate, r.Fixed); err != nil {
-		return r, err
+	if !b.FullOnly {
+		b.say("%s services: %d questions a second, %d rounds", thousands(n), r.Rate, b.Rounds)
+		if err := b.rounds(ctx, all, s, r.Rate, r.Fixed); err != nil {
+			return r, err
+		}
 	}
 	for _, p := range all {
 		if r.Resident[p.name], err = p.resident(); err != nil {

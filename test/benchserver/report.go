@@ -57,13 +57,17 @@ func (s sized) rows() []row {
 		return values
 	}
 	at := fmt.Sprintf(" at %s a second", thousands(s.Rate))
-	return []row{
+	full := []row{
 		{"questions a second", "%.0f", of(s.Full, func(s sample) float64 { return s.QPS })},
 		{"processor time of one, µs", "%.2f", of(s.Full, sample.perQuery)},
 		{"processors busy", "%.2f", of(s.Full, func(s sample) float64 { return s.CPU.Seconds() / s.Took.Seconds() })},
+	}
+	fixed := []row{
 		{"processor time, µs," + at, "%.2f", of(s.Fixed, sample.perQuery)},
 		{"p50, µs," + at, "%.0f", of(s.Fixed, func(s sample) float64 { return s.P50 * 1e6 })},
 		{"p99, µs," + at, "%.0f", of(s.Fixed, func(s sample) float64 { return s.P99 * 1e6 })},
+	}
+	end := []row{
 		{"resident, MiB", "%.0f", once(func(name string) float64 { return float64(s.Resident[name]) / (1 << 20) })},
 		{"start to first answer, s", "%.2f", once(func(name string) float64 { return s.Start[name] })},
 		{"lost", "%.0f", once(func(name string) float64 {
@@ -74,6 +78,10 @@ func (s sized) rows() []row {
 			return float64(n)
 		})},
 	}
+	if len(s.Fixed) == 0 {
+		fixed = nil
+	}
+	return slices.Concat(full, fixed, end)
 }
 
 // print prints the report: where, the values, and the goals.
@@ -88,7 +96,7 @@ func (r report) print(w io.Writer) {
 		"Other work kept %s processors busy.\n",
 		shareLiteral+shareDotted, shareAAAA, sharePTR, shareUnknown,
 		r.Settings.Clients, r.Settings.Threads, r.Settings.Outstanding, r.Settings.Rounds, r.Settings.Seconds, r.noise())
-	fmt.Fprintf(w, "In parentheses: %s's value to the server's, by rounds: median, least-greatest.\n\n", names[0])
+	fmt.Fprintf(w, "In parentheses: %s's value to the server's, by rounds: the median, and what half of the rounds lie between.\n\n", names[0])
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range r.Sizes {
 		fmt.Fprintf(t, "%s services\t%s\n", thousands(s.Services), strings.Join(names, "\t"))
@@ -178,6 +186,5 @@ func (r report) noise() string {
 	if len(all) == 0 {
 		return "an unknown number of"
 	}
-	s := spreadOf(all)
-	return fmt.Sprintf("%.2f (%.2f-%.2f)", s.Median, s.Least, s.Greatest)
+	return fmt.Sprintf("%.2f (at most %.2f)", median(all), slices.Max(all))
 }

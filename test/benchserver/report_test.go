@@ -43,7 +43,7 @@ func TestAGoalIsMetByTheMedianOfTheRatiosOfRounds(t *testing.T) {
 	for _, g := range reported().Goals {
 		met[g.What] = g.Met
 		if g.What == "questions a second, 10,000 services, to hosts" {
-			if want := (spread{0.5, 1, 2}); g.Ratio != want || *g.ByCPU != (spread{1, 1, 1}) {
+			if want := (spread{0.75, 1, 1.5}); g.Ratio != want || *g.ByCPU != (spread{1, 1, 1}) {
 				t.Errorf("%+v, by processor time %+v, want %+v and 1", g.Ratio, *g.ByCPU, want)
 			}
 		}
@@ -126,6 +126,20 @@ func TestTheMedianLiesInTheMiddle(t *testing.T) {
 		if got := median(tc.values); got != tc.want {
 			t.Errorf("%v: %v, want %v", tc.values, got, tc.want)
 		}
+	}
+}
+
+func TestHalfOfTheRoundsLieBetweenTheQuartiles(t *testing.T) {
+	t.Parallel()
+	for want, values := range map[spread][]float64{
+		{3, 3, 3}: {3}, {2, 3, 4}: {5, 1, 4, 2, 3}, {1.25, 1.5, 1.75}: {2, 1}, {2, 3, 4.25}: {1000, 4, 3, 2, 1, 5, 2, 3},
+	} {
+		if got := spreadOf(values); got != want {
+			t.Errorf("%v: %+v, want %+v", values, got, want)
+		}
+	}
+	if got, want := (spread{1, 2, 3}).String()+"; "+(spread{2, 2, 2}).String(), "2.00, 1.00-3.00; 2.00"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

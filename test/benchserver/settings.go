@@ -17,10 +17,11 @@ type settings struct {
 	Variants    []variant
 	Sizes       []int // numbers of services, each with two names
 	Rounds      int
-	Seconds     int // of one measurement
-	Clients     int // sockets of dnsperf
-	Threads     int // of dnsperf
-	Outstanding int // questions of dnsperf without an answer yet
+	Seconds     int  // of one measurement
+	Clients     int  // sockets of dnsperf
+	Threads     int  // of dnsperf
+	Outstanding int  // questions of dnsperf without an answer yet
+	FullOnly    bool // nothing but full load
 	JSON        string
 }
 
@@ -41,10 +42,11 @@ func parse(args []string, usage io.Writer) (settings, error) {
 	f.StringVar(&s.Ours, "ours", "bin/coredns", "our `build`")
 	f.StringVar(&s.Stock, "stock", "bin/coredns-stock", "a stock `build` of CoreDNS")
 	f.IntVar(&s.Rounds, "rounds", 5, "how often each server is measured")
-	f.IntVar(&s.Seconds, "seconds", 2, "`seconds` of one measurement")
+	f.IntVar(&s.Seconds, "seconds", 3, "`seconds` of one measurement")
 	f.IntVar(&s.Clients, "c", 20, "sockets that dnsperf asks from")
 	f.IntVar(&s.Threads, "T", 1, "threads of dnsperf")
 	f.IntVar(&s.Outstanding, "q", 100, "questions that may be without an answer")
+	f.BoolVar(&s.FullOnly, "full-only", false, "measure under full load only: no fixed load, changes and reloads")
 	f.StringVar(&s.JSON, "json", "", "`file` for all figures")
 	f.Func("sizes", "numbers of services, such as 10k,100k,1M", func(v string) (err error) {
 		s.Sizes, err = parseSizes(v)

@@ -20,25 +20,35 @@ func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
 	}
-	s := slices.Sorted(slices.Values(values))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	return quantile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// spread is a median between the least and the greatest.
-type spread struct{ Least, Median, Greatest float64 }
+// quantile returns what lies at a share q of sorted values, between two of them in
+// proportion.
+func quantile(sorted []float64, q float64) float64 {
+	at := q * float64(len(sorted)-1)
+	below := int(at)
+	above := min(below+1, len(sorted)-1)
+	return sorted[below] + (at-float64(below))*(sorted[above]-sorted[below])
+}
 
-// String is the median, and what it lies between where that differs.
+// spread is a median between the quartiles: half of the rounds lie between Low and
+// High, whatever a few that were disturbed may be.
+type spread struct{ Low, Median, High float64 }
+
+// String is the median, and what half of the rounds lie between.
 func (s spread) String() string {
 	text := fmt.Sprintf("%.2f", s.Median)
-	if s.Least != s.Greatest {
-		text += fmt.Sprintf(", %.2f-%.2f", s.Least, s.Greatest)
+	if s.Low != s.High {
+		text += fmt.Sprintf(", %.2f-%.2f", s.Low, s.High)
 	}
 	return text
 }
 
 // spreadOf returns the spread of values, of which there is one at least.
 func spreadOf(values []float64) spread {
-	return spread{slices.Min(values), median(values), slices.Max(values)}
+	s := slices.Sorted(slices.Values(values))
+	return spread{quantile(s, 0.25), quantile(s, 0.5), quantile(s, 0.75)}
 }
 
 // ratios returns a[i]/b[i] for all that both have.
