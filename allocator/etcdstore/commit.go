@@ -78,7 +78,7 @@ func (s *Store) begin(d allocator.Delta, f *fence, at position, held map[netip.A
 	defer s.mu.Unlock()
 	t, err := s.transaction(d, f, at, held)
 	if err == nil {
-		s.pending = &t.then
+		s.pending = t
 	}
 	return t, err
 }
@@ -96,7 +96,7 @@ func (s *Store) held(ctx context.Context, changes []allocator.AddrChange) (map[n
 	if len(gets) == 0 {
 		return nil, nil
 	}
-	resp, err := s.client.Txn(ctx).Then(gets...).Commit()
+	resp, err := s.ask(ctx, gets...)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,11 @@ func TestWhoIsNotTheLeaderWritesNothing(t *testing.T) {
 	loaded(t, second)
 	lead(t, second) // and first does not know it
 	refuses(t, first, gives(1, "late", "240.0.0.2"), allocator.ErrFollows, "leader no more")
+	second.SetCooldown(time.Hour)
 	committed(t, second, gives(1, "db", "240.0.0.2"))
+	if d := second.Cooldown(); d != time.Hour {
+		t.Errorf("the table shows a cooldown of %v", d)
+	}
 	refuses(t, first, gives(1, "late", "240.0.0.3"), allocator.ErrFollows, "leader no more")
 
 	second.setFence(nil)

@@ -98,16 +98,13 @@ func (s *Store) write(ctx context.Context, marker string, ops []clientv3.Op) err
 // mark begins an import: it deletes what one that was cut short has left, and
 // keeps readers away.
 func (s *Store) mark(ctx context.Context, marker string) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-	defer cancel()
 	key := func(name string) string { return s.prefix + name }
 	afterLeader, end := clientv3.GetPrefixRangeEnd(key(keyLeader)), clientv3.GetPrefixRangeEnd(s.prefix)
-	got, err := s.client.Txn(ctx).Then(
+	got, err := s.ask(ctx,
 		clientv3.OpGet(key(keyFormat)), clientv3.OpGet(key(keyImport)), clientv3.OpGet(key(keyMeta)), clientv3.OpGet(key(keySerial)),
 		clientv3.OpGet(key(keyLeader), clientv3.WithPrefix(), clientv3.WithLimit(1)),
 		clientv3.OpGet(s.prefix, clientv3.WithRange(key(keyFormat)), clientv3.WithLimit(1), clientv3.WithKeysOnly()),
-		clientv3.OpGet(afterLeader, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly()),
-	).Commit()
+		clientv3.OpGet(afterLeader, clientv3.WithRange(end), clientv3.WithLimit(1), clientv3.WithKeysOnly()))
 	if err != nil {
 		return err
 	}
@@ -131,6 +128,8 @@ func (s *Store) mark(ctx context.Context, marker string) error {
 			return fmt.Errorf("%w: there are keys of that prefix, such as %q; move to another prefix, or delete them", fs.ErrExist, stray.Key)
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
 	resp, err := s.client.Txn(ctx).If(
 		unchanged(key(keyImport), was), unchanged(key(keyMeta), meta),
 		clientv3.Compare(clientv3.CreateRevision(key(keyLeader)), "=", 0).WithPrefix(),

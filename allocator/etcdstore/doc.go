@@ -50,9 +50,10 @@
 // writes meta and serial always, so that each transaction is seen whole by whoever
 // follows.
 //
-// etcd's client does not send a transaction twice once it may have arrived; and
-// if something between did, the second would be refused, because meta says
-// otherwise by then, and Commit would know its own.
+// This store sends a transaction once. Should etcd's client, which takes a word
+// such as "cancelled" from a server for leave to try again, or something between
+// send it twice, the second is refused, because meta says otherwise by then, and
+// Commit knows its own.
 //
 // When a reply is lost, Revision asks etcd whether the commit is there. One that
 // arrives even later than that makes the next commit a conflict.

@@ -39,7 +39,7 @@ type Store struct {
 	mu sync.Mutex
 	at position // of what was loaded, committed or adopted last; without meta: nothing was
 	// pending is the commit of which it is not known whether it is there.
-	pending *position
+	pending *transaction
 	loaded  int64 // etcd's revision of what was loaded last
 	aside   aside
 }
@@ -86,6 +86,10 @@ func (s *Store) owns(p position) bool {
 // commit on.
 func (s *Store) SetCooldown(d time.Duration) { s.cooldown.Store(int64(d)) }
 
+// Cooldown returns what the table's meta shows as the cooldown: that of the replica
+// which committed last, 0 where none has.
+func (s *Store) Cooldown() time.Duration { return s.position().cooldown }
+
 // position returns where the table is.
 func (s *Store) position() position {
 	s.mu.Lock()
@@ -127,8 +131,11 @@ func (s *Store) Revision(ctx context.Context) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.at.meta == nil, s.pending != nil && bytes.Equal(now.meta, s.pending.meta):
+	case s.at.meta == nil:
 		s.at = now
+	case s.pending != nil && bytes.Equal(now.meta, s.pending.then.meta):
+		s.at = now
+		s.aside.settle(s.pending.delta, s.pending.wrote)
 	case !bytes.Equal(now.meta, s.at.meta):
 		err = fmt.Errorf("%w: it is at revision %d, and this replica knows revision %d", allocator.ErrConflict, now.rev, s.at.rev)
 		return 0, s.explain("asking", err)

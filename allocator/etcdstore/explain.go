@@ -8,8 +8,6 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // ErrImport: a table is being made, or that was begun and not finished.
@@ -24,7 +22,7 @@ func (s *Store) explain(doing string, err error) error {
 	if s.closed.Load() {
 		return fmt.Errorf("%s store %v: %w", doing, s.cfg, allocator.ErrClosed)
 	}
-	if errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.Unavailable {
+	if errors.Is(err, context.DeadlineExceeded) || unavailable(err) {
 		if last := s.lastHandshake(); last != nil {
 			err = fmt.Errorf("%w; %w", err, last)
 		}
@@ -71,7 +69,7 @@ func (s *Store) remedy(err error) string {
 		return "see that most of etcd's members run and reach each other"
 	case is(context.DeadlineExceeded):
 		return fmt.Sprintf("nobody has answered within %v: see that etcd runs, has a quorum, and is reachable", s.cfg.Timeout)
-	case status.Code(err) == codes.Unavailable:
+	case unavailable(err):
 		return "see that etcd runs, has a quorum, and is reachable"
 	}
 	return ""

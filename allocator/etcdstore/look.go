@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/allocator/record"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // errNone: there is no table.
@@ -36,17 +40,48 @@ func (s *Store) look(ctx context.Context) (m metaRecord, p position, etcd int64,
 
 // readMeta is look with an error that wraps errNone.
 func (s *Store) readMeta(ctx context.Context) (metaRecord, position, *pb.ResponseHeader, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
-	defer cancel()
-	resp, err := s.client.Txn(ctx).Then(
+	resp, err := s.ask(ctx,
 		clientv3.OpGet(s.prefix+keyFormat), clientv3.OpGet(s.prefix+keyImport),
-		clientv3.OpGet(s.prefix+keyMeta), clientv3.OpGet(s.prefix+keySerial),
-	).Commit()
+		clientv3.OpGet(s.prefix+keyMeta), clientv3.OpGet(s.prefix+keySerial))
 	if err != nil {
 		return metaRecord{}, position{}, nil, err
 	}
 	m, p, err := openMeta(one(resp.Responses[0]), one(resp.Responses[1]), one(resp.Responses[2]), one(resp.Responses[3]))
 	return m, p, resp.Header, err
+}
+
+// askAgain is the pause before etcd is asked again.
+const askAgain = 50 * time.Millisecond
+
+// ask reads keys at once, linearizably. While etcd elects a leader of its own, or
+// a member of it ends, it asks again: the client does so by itself for single
+// reads only.
+func (s *Store) ask(ctx context.Context, gets ...clientv3.Op) (*clientv3.TxnResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	var last error
+	for {
+		resp, err := s.client.Txn(ctx).Then(gets...).Commit()
+		switch {
+		case err == nil:
+			return resp, nil
+		case ctx.Err() != nil:
+			return nil, errors.Join(ctx.Err(), last)
+		case !unavailable(err):
+			return nil, err
+		}
+		last = err
+		select {
+		case <-ctx.Done():
+		case <-time.After(askAgain):
+		}
+	}
+}
+
+// unavailable reports whether an error says that etcd cannot answer now.
+func unavailable(err error) bool {
+	var known rpctypes.EtcdError
+	return status.Code(err) == codes.Unavailable || errors.As(err, &known) && known.Code() == codes.Unavailable
 }
 
 // one returns the key that a read of one found, or nil.

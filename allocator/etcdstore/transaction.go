@@ -16,6 +16,7 @@ import (
 // transaction is a delta on its way to etcd.
 type transaction struct {
 	prefix string
+	delta  allocator.Delta
 	at     position // what it is made on
 	then   position // what the table is at afterwards
 	fence  *fence
@@ -41,7 +42,7 @@ func (s *Store) transaction(d allocator.Delta, f *fence, at position, held map[n
 	if err != nil {
 		return nil, fmt.Errorf("the meta cannot be written: %w", err)
 	}
-	t := &transaction{prefix: s.prefix, at: at, then: then, fence: f}
+	t := &transaction{prefix: s.prefix, delta: d, at: at, then: then, fence: f}
 	t.ifs = append(t.ifs, clientv3.Compare(clientv3.CreateRevision(f.key), "=", f.rev),
 		clientv3.Compare(clientv3.Value(s.prefix+keyMeta), "=", string(at.meta)))
 	t.elses = append(t.elses, clientv3.OpGet(f.key), clientv3.OpGet(s.prefix+keyMeta))
