@@ -37,6 +37,7 @@ func (s *Store) transaction(d allocator.Delta, f *fence, at position, held map[n
 		return nil, err
 	}
 	m := was.next(d.Meta, f.term, rand.Text(), time.Duration(s.cooldown.Load()))
+	m.Reconciling = s.reconciling.Load()
 	meta := encode(m)
 	_, then, err := decodeMeta([]byte(meta), 0)
 	if err != nil {
