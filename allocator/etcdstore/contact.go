@@ -23,6 +23,7 @@ type contact struct {
 	none bool
 	// leader is the CreateRevision of the key of who is elected, 0 where nobody is.
 	leader int64
+	claims []claim
 }
 
 // poll asks etcd what it has, again and again, until ctx is done.
@@ -35,6 +36,9 @@ func (r *Replica) poll(ctx context.Context) {
 			case r.contacts <- c:
 			case <-ctx.Done():
 			}
+			if err := r.claim(ctx, c); err != nil && ctx.Err() == nil {
+				r.log.Debug("etcd cannot be told what it lacks", "error", err)
+			}
 		} else if ctx.Err() == nil {
 			r.log.Debug("etcd does not answer", "error", err)
 		}
@@ -46,7 +50,7 @@ func (r *Replica) poll(ctx context.Context) {
 	}
 }
 
-// ask reads the table's meta, and who leads.
+// ask reads the table's meta, who leads, and who has claims.
 func (r *Replica) ask(ctx context.Context) (contact, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.store.cfg.Timeout)
 	defer cancel()
@@ -58,14 +62,18 @@ func (r *Replica) ask(ctx context.Context) (contact, error) {
 	if !c.none {
 		r.cooldown.Store(int64(c.meta.Cooldown))
 	}
-	first, err := r.store.client.Get(ctx, r.store.prefix+leaderPrefix+"/", clientv3.WithFirstCreate()...)
+	resp, err := r.store.client.Txn(ctx).Then(
+		clientv3.OpGet(r.store.prefix+leaderPrefix+"/", clientv3.WithFirstCreate()...),
+		clientv3.OpGet(r.store.prefix+claimsPrefix, clientv3.WithPrefix()),
+	).Commit()
 	if err != nil {
 		return contact{}, err
 	}
 	name := ""
-	if len(first.Kvs) > 0 {
-		name, c.leader = string(first.Kvs[0].Value), first.Kvs[0].CreateRevision
+	if first := one(resp.Responses[0]); first != nil {
+		name, c.leader = string(first.Value), first.CreateRevision
 	}
+	c.claims = claimed(resp.Responses[1].GetResponseRange().GetKvs())
 	r.leader.Store(&name)
 	return c, nil
 }

@@ -21,8 +21,10 @@
 //	  format                      {"format":1}
 //	import                        a table is being written: nobody reads it yet
 //	  import                      {"import":"K3Z..."}
-//	leader/LEASE                  candidates, the oldest of which is elected
-//	  leader/694d7f4a             replica-1
+//	leader/elected/LEASE          candidates, the oldest of which is elected
+//	  leader/elected/694d7f4a     replica-1
+//	leader/claims/REPLICA         a replica knows what the table has lost: see below
+//	  leader/claims/R7X...        {"id":"R7X...","replica":"replica-2","revision":7}
 //	meshes/MESH                   a mesh has a table
 //	  meshes/default              {"mesh":"default"}
 //	meshes/MESH/KIND[/OF]/NAME    what a mesh says of an entry
@@ -57,6 +59,35 @@
 //
 // When a reply is lost, Revision asks etcd whether the commit is there. One that
 // arrives even later than that makes the next commit a conflict.
+//
+// # Replicas
+//
+// A [Replica] keeps a table in step with the store. It follows by a watch; each
+// transaction names the one before it, so that nothing is missed unnoticed, and
+// what cannot be followed is read again as a whole. Once a second it asks etcd,
+// linearizably, what there is: as soon as the watch has told of that, everything
+// that was committed before the question is in the table, which [Replica.Age]
+// counts from. So does a replica that leads, to see that it still does.
+//
+// Elections are those of etcd's package concurrency. A term begins with a table
+// that is what etcd has, and ends with the lease, with the first doubt about the
+// table, or when somebody else writes: then it is read again, and the next term
+// begins.
+//
+// # When etcd goes back
+//
+// An etcd that was restored from a snapshot lacks what was answered since, and does
+// not know it. By meta's terms a replica sees that. It goes on by what it has,
+// claims to know more, and stands for election, even where it does not allocate
+// otherwise; who leads and knows less gives way, to the claim with the highest
+// revision. That replica makes the table again what it remembers
+// ([allocator.Allocator.Reconcile]); until the last part is there, meta says
+// "reconciling", and nobody reads it. Then meta's "reconciled" is one more, and all
+// take over what there is. A term begins only when etcd has answered for two
+// seconds, so that claims have been made by then.
+//
+// If no replica remembers, nobody can know: stop all of them, restore etcd, and
+// what was given out since the snapshot may be given out again.
 //
 // # Caveats
 //

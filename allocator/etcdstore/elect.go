@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 )
 
 // leaderPrefix is below what candidates have their keys.
-const leaderPrefix = "leader"
+const leaderPrefix = "leader/elected"
 
 // seat is a won election.
 type seat struct {
@@ -20,7 +21,7 @@ type seat struct {
 	// lost is closed when the lease is gone, or given up: no write of this seat
 	// goes through any more, or should.
 	lost chan struct{}
-	// resigned is closed by the keeper, when etcd knows nothing of this seat.
+	// resigned is closed by the keeper, when it gives the seat up.
 	resigned chan struct{}
 	// left is closed by the keeper, when nothing is done under the seat any more.
 	left chan struct{}
@@ -29,6 +30,16 @@ type seat struct {
 // fence returns what the writes of a term are held against. Each has an id of
 // its own, for one seat may have several: see [Replica].
 func (s *seat) fence() *fence { return &fence{key: s.key, rev: s.rev, term: rand.Text()} }
+
+// given reports whether the keeper has given the seat up.
+func (s *seat) given() bool {
+	select {
+	case <-s.resigned:
+		return true
+	default:
+		return false
+	}
+}
 
 // gone reports whether the seat is lost.
 func (s *seat) gone() bool {
@@ -77,22 +88,21 @@ func (r *Replica) stand(ctx context.Context) error {
 	// The session outlives ctx until the term has ended: see below.
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
-	session, err := concurrency.NewSession(r.store.client, concurrency.WithLease(lease.ID), concurrency.WithContext(holding),
+	campaigning, stop := context.WithCancel(ctx)
+	defer stop()
+	session, err := concurrency.NewSession(r.clientOf(campaigning), concurrency.WithLease(lease.ID), concurrency.WithContext(holding),
 		concurrency.WithTTL(int(r.store.cfg.Lease/time.Second)))
 	if err != nil {
 		return fmt.Errorf("keeping the lease of an election: %w", err)
 	}
 	defer r.revoke(session)
-	campaigning, stop := context.WithCancel(ctx)
-	defer stop()
 	go func() {
 		select {
 		case <-campaigning.Done():
 		case <-session.Done():
-			stop()
-		case <-r.candidate.withdrawn():
-			stop()
+		case <-r.withdrawn(campaigning):
 		}
+		stop()
 	}()
 	election := concurrency.NewElection(session, r.store.prefix+leaderPrefix)
 	if err := election.Campaign(campaigning, r.store.cfg.Name); err != nil {
@@ -114,13 +124,41 @@ func (r *Replica) stand(ctx context.Context) error {
 	case <-session.Done():
 		r.log.Warn("the lease has ended: this replica allocates no more", "replica", r.store.cfg.Name)
 	case <-s.resigned:
-	case <-r.candidate.withdrawn():
+	case <-r.withdrawn(campaigning):
 	}
 	r.store.setFence(nil)
 	close(s.lost)
 	// The lease is given back after the last write under it.
 	<-s.left
 	return nil
+}
+
+// clientOf returns a client for a campaign: one that ends takes its key back under
+// the client's own context, and would wait for ever for an etcd that is away.
+func (r *Replica) clientOf(ctx context.Context) *clientv3.Client {
+	c := clientv3.NewCtxClient(ctx)
+	c.KV, c.Lease, c.Watcher = r.store.client.KV, r.store.client.Lease, r.store.client.Watcher
+	return c
+}
+
+// withdrawn returns a channel that is closed when the replica stands no more, or
+// when ctx is done.
+func (r *Replica) withdrawn(ctx context.Context) <-chan struct{} {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		for ctx.Err() == nil {
+			changed := r.candidate.changed()
+			if !r.candidate.is() {
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			}
+		}
+	}()
+	return gone
 }
 
 // revoke ends a session, so that others are elected at once. Where etcd is not

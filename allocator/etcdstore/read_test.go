@@ -21,7 +21,7 @@ func TestATableIsReadWithoutAWrite(t *testing.T) {
 		t.Errorf("reading left %s", keys)
 	}
 	put(t, probe, "import", `{"import":"x"}`)
-	put(t, probe, "leader/1", "replica-1")
+	put(t, probe, leaderPrefix+"/1", "replica-1")
 	if seen, err = Read(t.Context(), cfg); !errors.Is(err, ErrImport) || seen.Leader != "replica-1" || !seen.Led {
 		t.Errorf("where a table is being made: %+v, %v", seen, err)
 	}

@@ -2,6 +2,7 @@ package etcdstore
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 type Table interface {
 	Follow(allocator.Patch) error
 	Reload(context.Context) error
+	Reconcile(ctx context.Context, lost uint64) (allocator.Restored, error)
 	Lead()
 	StandDown()
 }
@@ -37,6 +39,7 @@ type Hooks struct {
 // read again, and a new term begins. So there is one way into a term, and what
 // it begins with is what etcd has.
 type Replica struct {
+	id    string // of its own
 	store *Store
 	table Table
 	hooks Hooks
@@ -57,7 +60,7 @@ type Replica struct {
 // loading began.
 func NewReplica(store *Store, table Table, loading time.Time, hooks Hooks) *Replica {
 	r := &Replica{
-		store: store, table: table, hooks: hooks, log: store.log,
+		id: rand.Text(), store: store, table: table, hooks: hooks, log: store.log,
 		seats: make(chan *seat), contacts: make(chan contact), terms: make(chan *Term, 1), doubts: make(chan struct{}, 1),
 	}
 	r.confirm(now() - time.Since(loading))
@@ -86,7 +89,7 @@ func (t *Term) End() { t.once.Do(func() { close(t.ended) }) }
 func (r *Replica) Terms() <-chan *Term { return r.terms }
 
 // Stand says whether the replica is a candidate. At first it is not.
-func (r *Replica) Stand(is bool) { r.candidate.set(is) }
+func (r *Replica) Stand(is bool) { r.candidate.allocate(is) }
 
 // Doubt says that the table may not be what the store has, because a commit was
 // refused.

@@ -129,7 +129,7 @@ func tell(c chan<- struct{}) {
 // leave ends the replica as a server that is told to end.
 func (n *node) leave() {
 	n.stop()
-	n.done.Wait()
+	n.done.Wait() // a second time there is nothing to wait for
 	if err := n.alloc.Close(); err != nil {
 		n.t.Error(err)
 	}

@@ -146,15 +146,7 @@ func TestARestoredEtcdIsBroughtToWhatWasAnswered(t *testing.T) {
 	agree(t, want, a, b)
 	kept(t, before, a)
 	kept(t, before, b)
-	taken := make(map[netip.Addr]bool)
-	for _, addr := range before {
-		taken[addr] = true
-	}
-	for name, addr := range a.addrs() {
-		if _, had := before[name]; !had && taken[addr] {
-			t.Errorf("%s has %v, which another was answered with", name, addr)
-		}
-	}
+	others(t, before, a)
 }
 
 func TestATableThatIsDeletedComesBackAsItWas(t *testing.T) {
@@ -211,6 +203,33 @@ func TestKeysThatSomebodyEditsAreRepaired(t *testing.T) {
 			eventually(t, "the leader to see it", func() bool { return len(a.watch) > 0 })
 			agree(t, want, a, b)
 		})
+	}
+}
+
+func TestReplicasEndWithoutEtcd(t *testing.T) {
+	t.Parallel()
+	etcd := etcdtest.Start(t)
+	want := newDesire("svc")
+	a := join(t, "a", etcd.Endpoint(), "/meshvip/", want)
+	b := join(t, "b", etcd.Endpoint(), "/meshvip/", want)
+	agree(t, want, a, b)
+	eventually(t, "both to stand for election", func() bool {
+		keys, err := etcd.Client(t).Get(t.Context(), "/meshvip/"+leaderPrefix, clientv3.WithPrefix())
+		return err == nil && len(keys.Kvs) == 2
+	})
+	etcd.Kill()
+	for _, n := range []*node{a, b} {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			n.stop()
+			n.done.Wait()
+		}()
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			t.Fatalf("%s does not end", n.name)
+		}
 	}
 }
 
