@@ -43,7 +43,24 @@ type Status struct {
 	// Confirm is the plan of moves that the configuration lets go, if any.
 	Confirm string `json:"confirm,omitempty"`
 	Counts  Counts `json:"counts"`
+	// Role is "single" where nobody else has the table, "leader" or "follower"
+	// where several have it; not said where no server runs. Leader is the name of
+	// the one that allocates, if there is one.
+	Role   string `json:"role,omitempty"`
+	Leader string `json:"leader,omitempty"`
+	// LagRevisions is by how many commits the table is behind the store, and
+	// ContactAgeSeconds how long ago it was known to be what the store has. Both
+	// are said where several have the table.
+	LagRevisions      *uint64  `json:"lag_revisions,omitempty"`
+	ContactAgeSeconds *float64 `json:"contact_age_seconds,omitempty"`
 }
+
+// The roles of servers.
+const (
+	Single   = "single"
+	Leads    = "leader"
+	Follower = "follower"
+)
 
 // Counts are how many there are of everything.
 type Counts struct {
@@ -103,7 +120,8 @@ type Pool struct {
 	Reserve []string `json:"reserve"`
 }
 
-// Sources answers GET /v1/sources.
+// Sources answers GET /v1/sources. A follower has none: the one that allocates
+// follows them.
 type Sources struct {
 	Sources []Source `json:"sources"`
 	// Incomplete says what of the sources could not be read by now. While it is

@@ -17,7 +17,8 @@ type Explanation struct {
 	// Entries are those that have the address, claim the name, or are the entry.
 	Entries []Explained `json:"entries"`
 	Serial  uint32      `json:"serial"`
-	// Unknown are parts that nobody here knows of: "names", "resources".
+	// Unknown are parts that nobody here knows of: "names", "resources", and of a
+	// follower "moves" and "held".
 	Unknown []string `json:"unknown,omitempty"`
 }
 

@@ -27,6 +27,8 @@
 //   - GET changes nothing. What POST changes is named exactly: a plan of moves and
 //     a hold have names that are digests of what they are, and where that is
 //     another by now nothing is done, with the code [Conflict].
+//   - Where several servers have the table, all can be asked, and the one that
+//     allocates makes changes: others refuse with [Conflict], and name it.
 //   - An answer costs what it says, not what the table has. Exceptions are
 //     verify, plan and backup, which read all of it, one at a time, and the names
 //     in conflicts. The first page of the table sorts its keys once.
@@ -47,6 +49,7 @@
 //	request.go    what is refused before it is looked at
 //	answer.go     errors and JSON
 //	serve_*.go    one answer each
+//	role.go       what is different where several servers have the table
 //	names.go      names as answers show them
 //	recorder.go   recent commits; events.go: what a commit did
 //	stream.go     server-sent events

@@ -226,6 +226,7 @@ func TestTheDocumentHasAllWordsOfLists(t *testing.T) {
 		{"HeldAddress", "how", []string{Automatic, ByCorefile, ByTag, ByKuma}},
 		{"Event", "what", []string{Allocated, Returned, ReleasedAddr, Moved, Listed, Unlisted, Changed, GivenChanged, Forgotten, MeshCreated, MeshGone}},
 		{"Waiting", "family", []string{family(true), family(false)}},
+		{"Status", "role", []string{Single, Leads, Follower}},
 	} {
 		got := slices.Sorted(slices.Values(d.Components.Schemas[c.schema].Properties[c.property].Enum))
 		if slices.Sort(c.want); !slices.Equal(got, c.want) {

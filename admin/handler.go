@@ -84,7 +84,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, err := h.answer(w, r)
 	switch {
 	case err != nil:
-		writeError(w, r, err)
+		writeError(w, r, h.following(err))
 	case answer != nil:
 		writeJSON(w, http.StatusOK, answer)
 	}

@@ -20,7 +20,7 @@ func (h *handler) conflicts(_ http.ResponseWriter, _ *http.Request, q url.Values
 	if err != nil {
 		return nil, err
 	}
-	x := Conflicts{Unknown: h.names.unknown(), Damaged: []Damage{}, Held: []Hold{}}
+	x := Conflicts{Unknown: h.unsaid(), Damaged: []Damage{}, Held: []Hold{}}
 	waits, count := h.t.Alloc.Waiting(n)
 	x.Waiting, x.WaitingCount = waiting(waits), count
 	notes, count := h.t.Alloc.Refused(n)

@@ -21,8 +21,8 @@ func (h *handler) explain(_ http.ResponseWriter, _ *http.Request, q url.Values) 
 	if query == "" || len(query) > maxQuery {
 		return nil, failf(http.StatusBadRequest, BadRequest, "q is what to explain: a name, an address, or an entry such as 0:backend")
 	}
-	answer := Explanation{Query: query, Entries: []Explained{}, Unknown: h.names.unknown()}
-	if h.t.Resources == nil {
+	answer := Explanation{Query: query, Entries: []Explained{}, Unknown: h.unsaid()}
+	if !h.knowsResources() {
 		answer.Unknown = append(answer.Unknown, "resources")
 	}
 	var keys []vip.Key
@@ -146,11 +146,15 @@ func (h *handler) entry(s allocator.EntryState) Explained {
 	for _, hold := range s.Holds {
 		e.Holds = append(e.Holds, holdOf(hold))
 	}
-	if h.t.Resources != nil {
+	if h.knowsResources() {
 		e.Resources = list(h.t.Resources(key))
 	}
 	return e
 }
+
+// knowsResources reports whether the server knows who asks for an entry: one that
+// follows does not follow sources.
+func (h *handler) knowsResources() bool { return h.t.Resources != nil && !h.follows() }
 
 func (h *handler) heldAddress(a allocator.HeldAddr) HeldAddress {
 	out := HeldAddress{Address: a.Addr, How: Automatic, Since: shown(a.Since), Pool: a.Pool, PTR: h.names.ptr(a.Addr), Misplaced: a.Misplaced}

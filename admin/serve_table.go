@@ -19,7 +19,7 @@ const (
 
 func (h *handler) status(http.ResponseWriter, *http.Request, url.Values) (any, error) {
 	s, cfg := h.t.Alloc.Stats(), h.t.Alloc.Settings()
-	return Status{
+	status := Status{
 		Version: h.t.Version, Offline: h.t.Offline, Store: h.t.Store, StoreID: s.Meta.ID,
 		Serial: s.Meta.Serial, Revision: s.Meta.Revision, Generation: s.Meta.Generation,
 		Loaded: true, Synced: s.Meta.Synced, Started: h.t.Started.UTC().Truncate(0),
@@ -29,7 +29,9 @@ func (h *handler) status(http.ResponseWriter, *http.Request, url.Values) (any, e
 			Entries: s.Entries, Meshes: s.Meshes, Waiting: s.Waiting, Refused: s.Refused, Held: s.Held, Moves: s.Pending,
 			Damaged: s.Damaged, Repaired: s.Repaired,
 		},
-	}, nil
+	}
+	h.role(&status)
+	return status, nil
 }
 
 func (h *handler) meshes(http.ResponseWriter, *http.Request, url.Values) (any, error) {

@@ -33,4 +33,20 @@ type Table struct {
 	Store   string
 	// Offline: there is no server.
 	Offline bool
+	// Replication says what part the server has in a table that others have too.
+	// It is nil, or returns nil, where nobody else does.
+	Replication func() *Replication
+}
+
+// Replication is the part of a server in a table that several have.
+type Replication struct {
+	// Leads: it is the one that allocates, and not one that follows.
+	Leads bool
+	// Leader is the name of the one that allocates; empty where none does, or it
+	// is not known.
+	Leader string
+	// Lag is by how many commits the table is behind the store, as it was asked
+	// last; Age is how long ago the table was known to be what the store has.
+	Lag uint64
+	Age time.Duration
 }

@@ -116,7 +116,24 @@ func (r *runtime) table() *admin.Table {
 			return nil
 		},
 		Changes: r.changes.Load(), Started: begun, Version: caddy.AppVersion, Store: r.store.String(),
+		Replication: r.replication,
 	}
+}
+
+// replication returns our part in a table that other processes have too.
+func (r *runtime) replication() *admin.Replication {
+	p := r.replica.Load()
+	if p == nil {
+		return nil
+	}
+	part := &admin.Replication{Leads: r.leads.Load(), Leader: p.Leader(), Lag: p.lag.Load(), Age: p.Age()}
+	switch own := replicaName(); {
+	case part.Leads: // etcd was asked a while ago
+		part.Leader = own
+	case part.Leader == own:
+		part.Leader = "" // it has yet to begin, or is no more
+	}
+	return part
 }
 
 // begun is when the process did.

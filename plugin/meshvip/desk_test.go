@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/meshvip/coredns-meshvip/admin"
+	"github.com/meshvip/coredns-meshvip/test/etcdtest"
 	"github.com/miekg/dns"
 )
 
@@ -119,5 +120,41 @@ func TestAnOperatorConfirmsMovesAndFollowsThem(t *testing.T) {
 	v, err := c.Verify(context.Background())
 	if err != nil || !v.OK {
 		t.Errorf("verified %+v, %v", v, err)
+	}
+}
+
+func TestAnOperatorIsToldWhichReplicaAllocates(t *testing.T) {
+	etcd := etcdtest.Start(t, etcdtest.WithUnsafeNoFsync())
+	if _, err := etcd.Client(t).Put(context.Background(), "/meshvip/leader/0", "elsewhere:1"); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t)
+	s.services("a.yaml", "default", "a")
+	s.start(strings.Replace(with("pool 240.0.0.0/24\nadmin unix:DIR/admin.sock", ""),
+		"store bolt DIR/meshvip.db", "store etcd "+etcd.Endpoint(), 1))
+	c := operator(t, "unix:"+filepath.Join(s.dir, "admin.sock"))
+	var status admin.Status
+	is := func(role, leader string) {
+		t.Helper()
+		s.wait(role+" "+leader, func() bool {
+			var err error
+			status, err = c.Status(context.Background())
+			return err == nil && status.Role == role && status.Leader == leader && status.LagRevisions != nil && status.ContactAgeSeconds != nil
+		})
+	}
+	is(admin.Follower, "elsewhere:1")
+	if list, err := c.Sources(context.Background()); err != nil || len(list.Sources) != 0 {
+		t.Errorf("the sources of a follower are %+v, %v", list, err)
+	}
+	if _, err := c.ConfirmMoves(context.Background(), "0-abcdef"); err == nil || !strings.Contains(err.Error(), "elsewhere:1") {
+		t.Errorf("a follower says %v", err)
+	}
+	if _, err := etcd.Client(t).Delete(context.Background(), "/meshvip/leader/0"); err != nil {
+		t.Fatal(err)
+	}
+	is(admin.Leads, replicaName())
+	s.asked(c, "a.mesh")
+	if list, err := c.Sources(context.Background()); err != nil || len(list.Sources) != 1 {
+		t.Errorf("the sources of the leader are %+v, %v", list, err)
 	}
 }

@@ -17,7 +17,8 @@ type replica struct {
 	store    *etcdstore.Store
 	m        *runtimeMetrics
 	r        *runtime
-	cooldown atomic.Int64 // of our own Corefile
+	cooldown atomic.Int64  // of our own Corefile
+	lag      atomic.Uint64 // in revisions, when etcd was asked last
 }
 
 // openReplica opens a table in etcd, and follows it. Nothing is written to it, but
@@ -42,8 +43,11 @@ func (r *runtime) openReplica() error {
 	}
 	p := &replica{store: store, m: r.m, r: r}
 	p.Replica = etcdstore.NewReplica(store, alloc, begun, etcdstore.Hooks{
-		Leads:          func(bool) { r.m.elections.Inc() },
-		Lag:            func(revisions uint64) { r.m.lag.Set(float64(revisions)) },
+		Leads: func(bool) { r.m.elections.Inc() },
+		Lag: func(revisions uint64) {
+			p.lag.Store(revisions)
+			r.m.lag.Set(float64(revisions))
+		},
 		WatchRestarted: func() { r.m.watches.Inc() },
 	})
 	p.cooldown.Store(int64(r.settings.cfg.Cooldown.Value))
