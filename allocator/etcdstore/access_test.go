@@ -126,16 +126,16 @@ func TestCertificatesAreThoseOfTheirFiles(t *testing.T) {
 	committed(t, s, gives(0, "web", "240.0.0.1"))
 
 	quick := cfg
-	quick.Timeout = time.Second
+	quick.Timeout = 3 * time.Second
 	quick.CA = other.TLS().CA
 	_, err := opened(t, quick).Load(t.Context())
 	says(t, err, "certificate signed by unknown authority", "see to the certificates")
 	quick = cfg
-	quick.Timeout, quick.Cert, quick.Key = time.Second, "", ""
+	quick.Timeout, quick.Cert, quick.Key = 3*time.Second, "", ""
 	_, err = opened(t, quick).Load(t.Context())
 	says(t, err, quick.Endpoints[0], "certificate")
 	quick = cfg
-	quick.Timeout, quick.CA = time.Second, ""
+	quick.Timeout, quick.CA = 3*time.Second, ""
 	_, err = opened(t, quick).Load(t.Context())
 	says(t, err, "certificate signed by unknown authority")
 
@@ -155,7 +155,7 @@ func TestCertificatesAreThoseOfTheirFiles(t *testing.T) {
 		}
 	}
 	install(other.TLS())
-	renewed.Timeout = time.Second
+	renewed.Timeout = 3 * time.Second
 	s = opened(t, renewed)
 	_, err = s.Load(t.Context())
 	says(t, err, "certificate signed by unknown authority")
@@ -178,7 +178,7 @@ func TestAnotherHostsCertificateIsRefused(t *testing.T) {
 	for host, good := range map[string]bool{"127.0.0.1": true, "localhost": true, "127.0.0.2": false} {
 		cfg := Config{
 			Endpoints: []string{strings.Replace(server.Endpoint(), "127.0.0.1", host, 1)}, Prefix: "/ours/",
-			Timeout: 2 * time.Second, CA: files.CA, Cert: files.Cert, Key: files.Key,
+			Timeout: 5 * time.Second, CA: files.CA, Cert: files.Cert, Key: files.Key,
 		}
 		_, err := opened(t, cfg).Load(t.Context())
 		if good != (err == nil) {

@@ -41,7 +41,7 @@ func (s *Store) commit(ctx context.Context, d allocator.Delta, f *fence) error {
 	if at.rev != d.Base {
 		return fmt.Errorf("revision %d, want %d: %w", at.rev, d.Base, allocator.ErrConflict)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	held, err := s.held(ctx, d.Addrs)
 	if err != nil {

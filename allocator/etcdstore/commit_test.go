@@ -234,7 +234,7 @@ func TestALostReplyIsAskedFor(t *testing.T) {
 	t.Parallel()
 	proxy := etcdtest.NewProxy(t, etcd.Addr())
 	cfg := config()
-	cfg.Endpoints, cfg.Timeout = []string{"http://" + proxy.Addr()}, 500*time.Millisecond
+	cfg.Endpoints, cfg.Timeout = []string{"http://" + proxy.Addr()}, 2*time.Second
 	s := elected(t, cfg)
 	loaded(t, s)
 	for i, lose := range []func(){proxy.DropReplies, proxy.Blackhole, proxy.Cut} {
@@ -319,18 +319,65 @@ func TestACommitIsNotBrokenOffByItsCaller(t *testing.T) {
 	proxy.Blackhole()
 	done := make(chan error)
 	go func() { done <- s.Commit(ctx, gives(0, "web", "240.0.0.1")) }()
+	soon(t, "a commit that is under way", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.pending != nil
+	})
 	cancel()
-	select {
-	case err := <-done: // it may have been cancelled before it began
-		if !errors.Is(err, context.Canceled) || s.pending != nil {
-			t.Errorf("the commit returned %v", err)
-		}
-		return
-	case <-time.After(10 * time.Millisecond):
-	}
 	proxy.Heal()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	atRevision(t, s, 1)
+}
+
+// TestCloseEndsWhatIsUnderWay, and whoever waits for it is told.
+func TestCloseEndsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	proxy := etcdtest.NewProxy(t, etcd.Addr())
+	cfg := config()
+	cfg.Endpoints, cfg.Timeout = []string{"http://" + proxy.Addr()}, time.Hour
+	s := elected(t, cfg)
+	loaded(t, s)
+	proxy.Blackhole()
+	done := make(chan error)
+	for _, do := range []func() error{
+		func() error { return s.Commit(context.Background(), gives(0, "web", "240.0.0.1")) },
+		func() error { _, err := s.Load(context.Background()); return err },
+		func() error { _, err := s.Revision(context.Background()); return err },
+	} {
+		go func() { done <- do() }()
+	}
+	soon(t, "a commit that is under way", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.pending != nil
+	})
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	for range 3 {
+		if err := <-done; !errors.Is(err, allocator.ErrClosed) {
+			t.Errorf("it returned %v", err)
+		}
+	}
+}
+
+// TestATableThatHasGoneIsAConflict: who had it does not begin another.
+func TestATableThatHasGoneIsAConflict(t *testing.T) {
+	t.Parallel()
+	s := elected(t, config())
+	committed(t, s, gives(0, "web", "240.0.0.1"))
+	if _, err := etcd.Client(t).Delete(t.Context(), s.prefix, clientv3.WithPrefix()); err != nil {
+		t.Fatal(err)
+	}
+	lead(t, s)
+	refuses(t, s, gives(1, "db", "240.0.0.2"), allocator.ErrConflict, "the table has gone")
+	if _, err := s.Revision(t.Context()); !errors.Is(err, allocator.ErrConflict) {
+		t.Errorf("asking returned %v", err)
+	}
+	if keys := dump(t, s); len(keys) != 1 { // the leader's
+		t.Errorf("there are keys: %s", keys)
+	}
 }

@@ -86,7 +86,7 @@ func (s *Store) create(ctx context.Context, state allocator.State) error {
 
 // write writes keys while the import is the one of marker.
 func (s *Store) write(ctx context.Context, marker string, ops []clientv3.Op) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	resp, err := s.client.Txn(ctx).If(clientv3.Compare(clientv3.Value(s.prefix+keyImport), "=", marker)).Then(ops...).Commit()
 	if err == nil && !resp.Succeeded {
@@ -128,7 +128,7 @@ func (s *Store) mark(ctx context.Context, marker string) error {
 			return fmt.Errorf("%w: there are keys of that prefix, such as %q; move to another prefix, or delete them", fs.ErrExist, stray.Key)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	resp, err := s.client.Txn(ctx).If(
 		unchanged(key(keyImport), was), unchanged(key(keyMeta), meta),

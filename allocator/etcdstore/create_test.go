@@ -123,7 +123,7 @@ func TestAnImportThatWasCutShortIsBegunAnew(t *testing.T) {
 	proxy := etcdtest.NewProxy(t, etcd.Addr())
 	through, direct := config(), config()
 	direct.Prefix = through.Prefix
-	through.Endpoints, through.Timeout = []string{"http://" + proxy.Addr()}, time.Second
+	through.Endpoints, through.Timeout = []string{"http://" + proxy.Addr()}, 5*time.Second
 	before, err := Open(direct)
 	if err != nil {
 		t.Fatal(err)

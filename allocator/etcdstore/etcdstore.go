@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -124,7 +125,14 @@ func (s *Store) Revision(ctx context.Context) (uint64, error) {
 	if s.closed.Load() {
 		return 0, allocator.ErrClosed
 	}
-	_, now, _, err := s.begun(ctx)
+	ask := s.readMeta
+	if s.position().meta == nil {
+		ask = s.begun
+	}
+	_, now, _, err := ask(ctx)
+	if errors.Is(err, errNone) {
+		err = fmt.Errorf("%w: the table has gone", allocator.ErrConflict)
+	}
 	if err != nil {
 		return 0, s.explain("asking", err)
 	}
@@ -142,6 +150,14 @@ func (s *Store) Revision(ctx context.Context) (uint64, error) {
 	}
 	s.pending = nil
 	return s.at.rev, nil
+}
+
+// bounded returns ctx for one request, which ends with the store at the latest.
+func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	// The client would try again for a while.
+	stop := context.AfterFunc(s.client.Ctx(), cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // Close implements [allocator.Store].

@@ -96,7 +96,7 @@ func (s *Store) read(ctx context.Context, rev int64, add func(*mvccpb.KeyValue))
 func (s *Store) pages(ctx context.Context, rev int64, yield func([]*mvccpb.KeyValue) bool) error {
 	end := clientv3.GetPrefixRangeEnd(s.prefix)
 	for from := s.prefix; ; {
-		asking, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+		asking, cancel := s.bounded(ctx)
 		resp, err := s.client.Get(asking, from, clientv3.WithRange(end), clientv3.WithRev(rev), clientv3.WithLimit(pageKeys))
 		cancel()
 		if err != nil {

@@ -57,7 +57,7 @@ const askAgain = 50 * time.Millisecond
 // a member of it ends, it asks again: the client does so by itself for single
 // reads only.
 func (s *Store) ask(ctx context.Context, gets ...clientv3.Op) (*clientv3.TxnResponse, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	var last error
 	for {
@@ -140,7 +140,7 @@ func (s *Store) begun(ctx context.Context) (metaRecord, position, *pb.ResponseHe
 
 // initialise makes an empty table, unless somebody else does.
 func (s *Store) initialise(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	key := func(name string) string { return s.prefix + name }
 	// All keys but those of an election, which may begin before there is a table.
