@@ -94,19 +94,19 @@ func (c *churn) change() time.Duration {
 	was := c.all()
 	g := c.rnd.IntN(len(c.groups))
 	switch n := c.rnd.IntN(20); {
-	case n < 8 && len(was) < c.most && c.h.now()-c.last > c.fresh:
+	case n < 9 && len(was) < c.most && c.h.now()-c.last > c.fresh:
 		c.last = c.h.now()
 		c.add(g, c.newName())
-	case n < 10 && len(was) < c.most && len(c.recent) > 0: // one that comes back, or is in two files
+	case n < 12 && len(was) < c.most && len(c.recent) > 0: // one that comes back, or is in two files
 		c.add(g, c.recent[c.rnd.IntN(len(c.recent))])
-	case n < 17 && len(c.groups[g]) > 0:
+	case n < 18 && len(c.groups[g]) > 0:
 		c.set(g, slices.Delete(slices.Clone(c.groups[g]), 0, 1))
-	case n < 18:
+	case n < 19 && c.rnd.IntN(3) == 0:
 		c.set(g, nil)
-	case n < 19:
+	case n >= 19 && c.rnd.IntN(3) == 0:
 		c.declare(!c.away)
 	}
-	return time.Duration(c.rnd.IntN(300)) * time.Millisecond
+	return time.Duration(c.rnd.IntN(200)) * time.Millisecond
 }
 
 func (c *churn) newName() string {
@@ -116,7 +116,7 @@ func (c *churn) newName() string {
 		name += "_ns_svc_80"
 	}
 	c.recent = append(c.recent, name)
-	if len(c.recent) > 40 {
+	if len(c.recent) > 30 {
 		c.recent = c.recent[1:]
 	}
 	return name

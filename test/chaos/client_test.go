@@ -4,10 +4,13 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/miekg/dns"
+	"golang.org/x/sync/errgroup"
 )
 
 // client asks one replica all kinds of questions.
@@ -74,16 +77,21 @@ func (c *client) forward(service string) {
 // reverse asks for the name of an address.
 func (c *client) reverse(addr netip.Addr) {
 	a := answer{reverse: true, addr: addr}
-	name, err := dns.ReverseAddr(addr.String())
-	if err != nil {
-		panic(err) // addr is none
-	}
-	for _, rr := range c.ask(&a, name, dns.TypePTR).Answer {
+	for _, rr := range c.ask(&a, reverseName(addr), dns.TypePTR).Answer {
 		if rec, ok := rr.(*dns.PTR); ok {
 			a.name = strings.TrimSuffix(rec.Ptr, ".mesh.")
 		}
 	}
 	c.h.answered(a)
+}
+
+// reverseName returns the name at which an address has its PTR.
+func reverseName(addr netip.Addr) string {
+	name, err := dns.ReverseAddr(addr.String())
+	if err != nil {
+		panic(err) // addr is none
+	}
+	return name
 }
 
 // serial asks a replica for the serial of its zone, 0 if there is no answer.
@@ -140,4 +148,37 @@ func (r *replica) transfer(zone string) ([]string, error) {
 		}
 	}
 	return lines, nil
+}
+
+// many asks many questions, over a few sockets. It returns the data of the first
+// record of each answer, "" where there is none.
+func (r *replica) many(names []string, qtype uint16) (map[string]string, error) {
+	var asking errgroup.Group
+	var mu sync.Mutex
+	got := make(map[string]string, len(names))
+	for part := range slices.Chunk(names, max(1, (len(names)+3)/4)) {
+		asking.Go(func() error {
+			conn, err := dns.Dial("udp", r.addr)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			client := &dns.Client{Timeout: 5 * time.Second}
+			for _, name := range part {
+				m, _, err := client.ExchangeWithConn(new(dns.Msg).SetQuestion(name, qtype), conn)
+				if err != nil {
+					return err
+				}
+				data := ""
+				if len(m.Answer) > 0 {
+					data = strings.TrimPrefix(m.Answer[0].String(), m.Answer[0].Header().String())
+				}
+				mu.Lock()
+				got[name] = data
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	return got, asking.Wait()
 }

@@ -151,13 +151,15 @@ func (c *cluster) leader() *replica {
 // written.
 func (c *cluster) healthy() {
 	c.t.Helper()
-	serial := c.w.written(c.h.now())
+	begun := c.h.now()
+	serial := c.w.written(begun)
 	for _, r := range c.replicas {
 		eventually(c.t, fmt.Sprintf("replica %d to show serial %d", r.n, serial), func() bool {
 			r.alive()
 			return r.serial() >= serial
 		})
 	}
+	c.h.well(begun)
 }
 
 // clients lets n clients ask each replica, until stop is called.

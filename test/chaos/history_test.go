@@ -99,6 +99,7 @@ type fault struct {
 	// process: the replica did not run, or did not go on, and so could not answer.
 	process  bool
 	from, to time.Duration // to is when it was healed, and forever until then
+	over     time.Duration // when all replicas were seen to have got over it
 }
 
 const (
@@ -154,11 +155,23 @@ func (h *history) harm(kind string, replica int, process bool) (healed func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	i := len(h.faults)
-	h.faults = append(h.faults, fault{kind: kind, replica: replica, process: process, from: h.now(), to: forever})
+	h.faults = append(h.faults, fault{kind: kind, replica: replica, process: process, from: h.now(), to: forever, over: forever})
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.faults[i].to = h.now()
+	}
+}
+
+// well notes that all replicas have got over all faults that were healed before some
+// moment.
+func (h *history) well(before time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.faults {
+		if f := &h.faults[i]; f.to < before && f.over == forever {
+			f.over = h.now()
+		}
 	}
 }
 
@@ -193,7 +206,7 @@ type write struct {
 	holding
 }
 
-// calm reports whether no fault was in force between two moments.
+// calm reports whether no replica suffered from a fault between two moments.
 func (h *history) calm(from, to time.Duration) bool {
-	return !slices.ContainsFunc(h.faults, func(f fault) bool { return f.from <= to && f.to >= from })
+	return !slices.ContainsFunc(h.faults, func(f fault) bool { return f.from <= to && f.over >= from })
 }

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/meshvip/coredns-meshvip/test/etcdtest"
@@ -12,17 +13,21 @@ import (
 func (i *injector) revoke() {
 	ctx, cancel := i.within()
 	defer cancel()
-	r, err := i.client.Get(ctx, prefix+"leader/", clientv3.WithFirstCreate()...)
+	r, err := i.client.Get(ctx, prefix+"leader/", clientv3.WithPrefix(), clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortAscend))
 	if err != nil {
 		i.t.Fatal(err)
 	}
 	healed := i.h.harm("revoke", i.leader().n, false)
 	defer healed()
 	for _, kv := range r.Kvs {
+		if strings.HasPrefix(string(kv.Key), prefix+"leader/claims/") {
+			continue
+		}
 		// Whoever held it may have let it go meanwhile.
 		if _, err := i.client.Revoke(ctx, clientv3.LeaseID(kv.Lease)); err != nil {
 			i.t.Logf("revoking the lease of %s: %v", kv.Value, err)
 		}
+		return
 	}
 }
 
@@ -78,9 +83,25 @@ func (i *injector) freezeEtcd() {
 // replica may answer what it knew then, for one that starts knows no better.
 // Nobody is in contact while the witness looks what there is to be lost.
 func (i *injector) restore() {
+	i.restoreAfter(func() { i.sleep(i.h.stale()/8, i.h.stale()/3) })
+}
+
+// restoreUnheard is restore, where the leader has not heard of the last of what it
+// has written, and others have.
+func (i *injector) restoreUnheard() {
+	i.restoreAfter(func() {
+		leader := i.leader()
+		healed := i.h.harm("lose replies", leader.n, false)
+		defer healed()
+		leader.network((*etcdtest.Proxy).DropReplies)
+		i.sleep(lease/4, lease)
+	})
+}
+
+func (i *injector) restoreAfter(what func()) {
 	// A snapshot is of one member, and some revisions older or newer than others.
 	snapshot := i.etcd[0].Snapshot(i.t)
-	i.sleep(i.h.stale()/8, i.h.stale()/3)
+	what()
 	healed := i.h.harm("restore", everybody, false)
 	defer healed()
 	for _, r := range i.replicas {

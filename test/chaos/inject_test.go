@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +19,6 @@ type injector struct {
 	// settled: after each fault it waits until all is well.
 	settled bool
 	count   map[string]int // of faults, by kind
-	refused atomic.Int64   // replicas that were cut off long enough to refuse
 }
 
 func newInjector(c *cluster, seed uint64) *injector {
@@ -49,6 +47,7 @@ var injections = []injection{
 	{"kill etcd", (*injector).killEtcd},
 	{"stop etcd", (*injector).freezeEtcd},
 	{"restore a snapshot of etcd", (*injector).restore},
+	{"restore a snapshot of etcd of before a leader lost its replies", (*injector).restoreUnheard},
 	{"reload with a changed option", (*injector).reload},
 	{"two faults at once", (*injector).overlap},
 }
@@ -157,7 +156,6 @@ func (i *injector) refuses(r *replica) {
 		_, rcode := r.addr4(i.h.stable[0])
 		return rcode == dns.RcodeServerFailure
 	})
-	i.refused.Add(1)
 }
 
 func (i *injector) reload() {

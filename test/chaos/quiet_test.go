@@ -13,20 +13,6 @@ import (
 	"github.com/miekg/dns"
 )
 
-// zoneData is what a replica shows of its zones.
-type zoneData struct {
-	forward, reverse []string // as transferred
-}
-
-// zones transfers the zones of a replica.
-func (r *replica) zones() (z zoneData, err error) {
-	if z.forward, err = r.transfer("mesh."); err != nil {
-		return z, err
-	}
-	z.reverse, err = r.transfer("240.in-addr.arpa.")
-	return z, err
-}
-
 // quiet waits until all replicas show the same, and that is exactly what is listed.
 // Nothing may change any more. It returns who has which address.
 func (c *cluster) quiet(listed []string) map[string]netip.Addr {
@@ -52,65 +38,58 @@ func (c *cluster) quiet(listed []string) map[string]netip.Addr {
 // agreed says why the replicas do not show the same and what is wanted, "" if they
 // do.
 func (c *cluster) agreed(want map[string]bool) (has map[string]netip.Addr, why string) {
-	var first zoneData
-	for i, r := range c.replicas {
-		z, err := r.zones()
+	var first []string
+	for _, r := range c.replicas {
+		zone, err := r.transfer("mesh.")
 		if err != nil {
 			return nil, fmt.Sprintf("replica %d: %v", r.n, err)
 		}
-		// The timers of the apex follow the replica's own options.
-		z.forward, z.reverse = withoutSOA(z.forward), withoutSOA(z.reverse)
-		if i == 0 {
-			first = z
+		zone = withoutSOA(zone) // the timers follow the replica's own options
+		if first == nil {
+			first = zone
 		}
-		if diff := difference(first.forward, z.forward) + difference(first.reverse, z.reverse); diff != "" {
+		if diff := difference(first, zone); diff != "" {
 			return nil, fmt.Sprintf("replicas %d and %d differ: %s", c.replicas[0].n, r.n, diff)
 		}
 		if a, b := c.replicas[0].serial(), r.serial(); a != b || a == 0 {
 			return nil, fmt.Sprintf("replicas %d and %d are at serials %d and %d", c.replicas[0].n, r.n, a, b)
 		}
 	}
-	has = addresses(first.forward)
+	has = addresses(first)
 	delete(has, "ns.dns")
-	shown := slices.Sorted(maps.Keys(has))
-	if diff := difference(slices.Sorted(maps.Keys(want)), shown); diff != "" {
+	if diff := difference(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(has))); diff != "" {
 		return nil, "what is listed is not what is shown: " + diff
 	}
-	return has, confirmed(has, first.reverse)
+	for _, r := range c.replicas {
+		if why := r.confirms(has); why != "" {
+			return nil, fmt.Sprintf("replica %d: %s", r.n, why)
+		}
+	}
+	return has, ""
 }
 
-// confirmed says why forward and reverse records do not agree, "" if they do.
-func confirmed(has map[string]netip.Addr, reverse []string) string {
-	pointed := make(map[netip.Addr]bool)
-	for _, line := range reverse {
-		rr, err := dns.NewRR(line)
-		if err != nil {
-			return err.Error()
-		}
-		ptr, ok := rr.(*dns.PTR)
-		if !ok {
-			continue
-		}
-		addr, err := netip.ParseAddr(dnsAddr(ptr.Hdr.Name))
-		name := strings.TrimSuffix(ptr.Ptr, ".mesh.")
-		if err != nil || has[name] != addr {
-			return fmt.Sprintf("%s, and %q is at %v", line, name, has[name])
-		}
-		pointed[addr] = true
+// confirms says why a replica's PTR records are not what the A records are in
+// reverse, "" if they are. Nor have other addresses of the first pool a name.
+func (r *replica) confirms(has map[string]netip.Addr) string {
+	want := make(map[string]string)
+	for _, addr := range pool() {
+		want[reverseName(addr)] = ""
 	}
 	for name, addr := range has {
-		if !pointed[addr] {
-			return fmt.Sprintf("%v of %q has no PTR", addr, name)
+		if dotted(name) == name {
+			want[reverseName(addr)] = name + ".mesh."
+		}
+	}
+	got, err := r.many(slices.Collect(maps.Keys(want)), dns.TypePTR)
+	if err != nil {
+		return err.Error()
+	}
+	for question, name := range want {
+		if got[question] != name {
+			return fmt.Sprintf("%s is answered with %q, want %q", question, got[question], name)
 		}
 	}
 	return ""
-}
-
-// dnsAddr turns 4.3.2.1.in-addr.arpa. into 1.2.3.4.
-func dnsAddr(name string) string {
-	labels := strings.Split(strings.TrimSuffix(name, ".in-addr.arpa."), ".")
-	slices.Reverse(labels)
-	return strings.Join(labels, ".")
 }
 
 // addresses returns the A records of zone mesh, by the name below it.

@@ -58,9 +58,9 @@ func (s *simulation) step() {
 		s.release()
 	case n < 6 && s.cut[replica] == 0:
 		s.cut[replica] = s.now
-		s.faults = append(s.faults, fault{kind: "cut", replica: replica, from: s.now, to: forever})
+		s.faults = append(s.faults, fault{kind: "cut", replica: replica, from: s.now, to: forever, over: forever})
 		i := len(s.faults) - 1
-		s.heal[replica] = func() { s.faults[i].to = s.now }
+		s.heal[replica] = func() { s.faults[i].to, s.faults[i].over = s.now, s.now }
 	case n < 8 && s.cut[replica] > 0:
 		s.heal[replica]()
 		s.cut[replica], s.seen[replica] = 0, len(s.table)-1

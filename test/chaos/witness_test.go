@@ -189,6 +189,7 @@ func (w *witness) saw(events []*clientv3.Event) {
 func (w *witness) read(t *txn, key string, e *clientv3.Event) error {
 	place, rest, _ := strings.Cut(key, "/")
 	switch {
+	case strings.HasPrefix(key, "leader/claims/"): // what replicas tell each other
 	case place == "leader" && e.IsCreate() && !w.terms[key]:
 		w.terms[key] = true
 		w.leaders = append(w.leaders, string(e.Kv.Value))
