@@ -20,7 +20,7 @@ import (
 type fakeTable struct {
 	serial           atomic.Uint32
 	loading, syncing atomic.Bool
-	stale            atomic.Bool
+	stale, follows   atomic.Bool
 	pools            atomic.Pointer[[]netip.Prefix]
 }
 
@@ -34,7 +34,7 @@ func newFakeTable(pools ...string) *fakeTable {
 func (t *fakeTable) setPools(pools ...string) { p := prefixes(pools...); t.pools.Store(&p) }
 func (t *fakeTable) Serial() uint32           { return t.serial.Load() }
 func (t *fakeTable) Loaded() bool             { return !t.loading.Load() }
-func (t *fakeTable) Leads() bool              { return true }
+func (t *fakeTable) Leads() bool              { return !t.follows.Load() }
 func (t *fakeTable) Stale(time.Duration) bool { return t.stale.Load() }
 func (t *fakeTable) Synced() bool             { return !t.syncing.Load() }
 func (t *fakeTable) Pools() []netip.Prefix    { return *t.pools.Load() }
