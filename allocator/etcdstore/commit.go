@@ -107,7 +107,7 @@ func (s *Store) held(ctx context.Context, changes []allocator.AddrChange) (map[n
 		if kv == nil {
 			return nil, fmt.Errorf("address %v: nobody has it, or had: %w", c.Addr, allocator.ErrConflict)
 		}
-		h, err := decodeHolding(kv.Value, in.intern)
+		h, err := decodeHolding(kv.Value, in)
 		if err != nil {
 			return nil, fmt.Errorf("address %v: %w: %w", c.Addr, err, allocator.ErrConflict)
 		}

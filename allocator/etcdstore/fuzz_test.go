@@ -42,8 +42,8 @@ func FuzzValue(f *testing.F) {
 			if addressKey(p.addr) != key {
 				t.Fatalf("key %q is of %v", key, p.addr)
 			}
-			if h, err := decodeHolding(value, in.intern); err == nil {
-				again, err := decodeHolding([]byte(encode(allocator.HoldingRecord(h))), in.intern)
+			if h, err := decodeHolding(value, in); err == nil {
+				again, err := decodeHolding([]byte(encode(allocator.HoldingRecord(h))), in)
 				if err != nil || again != h {
 					t.Fatalf("%+v is read as %+v, %v", h, again, err)
 				}
@@ -69,8 +69,8 @@ func FuzzValue(f *testing.F) {
 			if listingKey(p.mesh, p.key) != key {
 				t.Fatalf("key %q is of %v in %q", key, p.key, p.mesh)
 			}
-			if l, err := decodeListing(value, p.mesh, p.key.Name, in.intern); err == nil {
-				again, err := decodeListing([]byte(encode(record.ListingOf(l))), p.mesh, p.key.Name, in.intern)
+			if l, err := decodeListing(value, p.mesh, p.key.Name, in); err == nil {
+				again, err := decodeListing([]byte(encode(record.ListingOf(l))), p.mesh, p.key.Name, in)
 				if err != nil || !again.Equal(l) {
 					t.Fatalf("%+v is read as %+v, %v", l, again, err)
 				}

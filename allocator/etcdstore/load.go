@@ -11,9 +11,6 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// pageKeys is how many keys are read at once.
-const pageKeys = 4096
-
 // Load implements [allocator.Store]: it reads all keys as they stand at one
 // revision of etcd. Where there are none it begins a table.
 func (s *Store) Load(ctx context.Context) (allocator.State, error) {
@@ -95,10 +92,14 @@ func (s *Store) read(ctx context.Context, rev int64, add func(*mvccpb.KeyValue))
 // pages reads page after page while yield wants more.
 func (s *Store) pages(ctx context.Context, rev int64, yield func([]*mvccpb.KeyValue) bool) error {
 	end := clientv3.GetPrefixRangeEnd(s.prefix)
+	size := pageSize{keys: firstPage}
 	for from := s.prefix; ; {
 		asking, cancel := s.bounded(ctx)
-		resp, err := s.client.Get(asking, from, clientv3.WithRange(end), clientv3.WithRev(rev), clientv3.WithLimit(pageKeys))
+		resp, err := s.client.Get(asking, from, clientv3.WithRange(end), clientv3.WithRev(rev), clientv3.WithLimit(size.keys))
 		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && size.shrink() {
+			continue // the line is slow
+		}
 		if err != nil {
 			return err
 		}
@@ -108,6 +109,44 @@ func (s *Store) pages(ctx context.Context, rev int64, yield func([]*mvccpb.KeyVa
 		if !resp.More || len(resp.Kvs) == 0 {
 			return nil
 		}
+		size.seen(resp.Kvs)
 		from = string(resp.Kvs[len(resp.Kvs)-1].Key) + "\x00"
 	}
+}
+
+// Pages are large: for each of them etcd counts all keys that are left. But one
+// must come within the time that a request may take.
+const (
+	firstPage = 5_000    // keys
+	leastPage = 500      // keys
+	pageBytes = 16 << 20 // that a page is to have
+)
+
+// pageSize says how many keys the next page is to have.
+type pageSize struct {
+	keys, most int64 // most is 0 where none has taken too long
+}
+
+// seen fits the size to a page.
+func (p *pageSize) seen(kvs []*mvccpb.KeyValue) {
+	n := 0
+	for _, kv := range kvs {
+		n += len(kv.Key) + len(kv.Value)
+	}
+	fits := max(leastPage, int64(len(kvs))*pageBytes/int64(n))
+	p.keys = min(fits, 16*p.keys)
+	if p.most > 0 {
+		p.keys = min(p.keys, p.most)
+	}
+}
+
+// shrink makes pages smaller, which have taken too long. It reports whether they
+// can be.
+func (p *pageSize) shrink() bool {
+	if p.keys <= leastPage {
+		return false
+	}
+	p.keys = max(leastPage, p.keys/8)
+	p.most = p.keys
+	return true
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/vip"
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -265,7 +266,7 @@ func TestWhatIsToBeDeletedWaitsForRoom(t *testing.T) {
 // TestATableOfManyPagesIsReadAtOneRevision while it goes on changing.
 func TestATableOfManyPagesIsReadAtOneRevision(t *testing.T) {
 	t.Parallel()
-	cfg, state := config(), numberedState(2*pageKeys, 7)
+	cfg, state := config(), numberedState(2*firstPage, 7)
 	if err := Create(t.Context(), cfg, state); err != nil {
 		t.Fatal(err)
 	}
@@ -292,4 +293,35 @@ func TestATableOfManyPagesIsReadAtOneRevision(t *testing.T) {
 	}
 	cancel()
 	writing.Wait()
+}
+
+// TestPagesAreAsLargeAsTheyMayBe: large values, and slow lines, make them small.
+func TestPagesAreAsLargeAsTheyMayBe(t *testing.T) {
+	t.Parallel()
+	page := func(keys int64, bytes int) []*mvccpb.KeyValue {
+		kvs := make([]*mvccpb.KeyValue, keys)
+		for i := range kvs {
+			kvs[i] = &mvccpb.KeyValue{Value: make([]byte, bytes)}
+		}
+		return kvs
+	}
+	p := pageSize{keys: firstPage}
+	if p.seen(page(p.keys, 256)); p.keys != pageBytes/256 {
+		t.Errorf("%d keys of 256 bytes, want %d", p.keys, pageBytes/256)
+	}
+	if p.seen(page(1000, 1<<20)); p.keys != leastPage {
+		t.Errorf("%d keys of 1 MiB, want %d", p.keys, leastPage)
+	}
+	if p.seen(page(p.keys, 1)); p.keys != 16*leastPage {
+		t.Errorf("%d keys, want %d at most for now", p.keys, 16*leastPage)
+	}
+	if !p.shrink() || p.keys != 2*leastPage {
+		t.Errorf("%d keys on a slow line, want %d", p.keys, 2*leastPage)
+	}
+	if p.seen(page(p.keys, 1)); p.keys != 2*leastPage {
+		t.Errorf("%d keys on a line that was slow, want %d", p.keys, 2*leastPage)
+	}
+	if !p.shrink() || p.keys != leastPage || p.shrink() {
+		t.Errorf("%d keys, want %d at least", p.keys, leastPage)
+	}
 }

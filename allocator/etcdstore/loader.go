@@ -52,7 +52,7 @@ func (l *loader) add(kv *mvccpb.KeyValue) {
 	}
 	switch p.in {
 	case keyAddresses:
-		h, err := decodeHolding(kv.Value, l.texts.intern)
+		h, err := decodeHolding(kv.Value, l.texts)
 		if err != nil {
 			l.lostAddrs = true
 			l.damage(key, p.addr, vip.Key{}, err)
@@ -94,7 +94,7 @@ func (l *loader) listing(key string, p place, value []byte) {
 		l.aside.add(p.mesh, p.key, key)
 		return
 	}
-	listing, err := decodeListing(value, p.mesh, name, l.texts.intern)
+	listing, err := decodeListing(value, p.mesh, name, l.texts)
 	switch {
 	case err == nil && row != nil:
 		listing.Mesh = l.texts.intern(record.Text(p.mesh))

@@ -62,7 +62,7 @@ func (d *patchDecoder) event(e *clientv3.Event) error {
 	case keyAddresses:
 		c := allocator.AddrPatch{Addr: p.addr}
 		if !gone {
-			h, err := decodeHolding(e.Kv.Value, d.texts.intern)
+			h, err := decodeHolding(e.Kv.Value, d.texts)
 			if err != nil {
 				return fmt.Errorf("%w: %w", errForeign, err)
 			}
@@ -110,7 +110,7 @@ func (d *patchDecoder) mesh(p place, value []byte, gone bool) error {
 	case p.listing():
 		c := allocator.ListingPatch{Key: p.key, Mesh: p.mesh}
 		if !gone {
-			l, err := decodeListing(value, p.mesh, p.key.Name, d.texts.intern)
+			l, err := decodeListing(value, p.mesh, p.key.Name, d.texts)
 			if err != nil {
 				return fmt.Errorf("%w: %w", errForeign, err)
 			}

@@ -81,9 +81,13 @@ func decodeSerial(value []byte) (uint32, error) {
 }
 
 func decodeEntry(value []byte) (v4, v6 netip.Addr, err error) {
-	var rec entryRecord
-	if err := decode(value, &rec); err != nil {
-		return v4, v6, err
+	scan := scanner{b: value}
+	rec, ok := scan.entry()
+	if !ok {
+		rec = entryRecord{}
+		if err := decode(value, &rec); err != nil {
+			return v4, v6, err
+		}
 	}
 	if rec.V4.IsValid() && !rec.V4.Is4() || rec.V6.IsValid() && !rec.V6.Is6() || rec.V6.Zone() != "" {
 		return v4, v6, fmt.Errorf("addresses %v and %v are of the wrong families", rec.V4, rec.V6)
@@ -91,21 +95,29 @@ func decodeEntry(value []byte) (v4, v6 netip.Addr, err error) {
 	return rec.V4, rec.V6, nil
 }
 
-func decodeHolding(value []byte, intern func(record.Text) string) (allocator.Holding, error) {
-	var rec record.Holding
-	if err := decode(value, &rec); err != nil {
-		return allocator.Holding{}, err
+func decodeHolding(value []byte, in texts) (allocator.Holding, error) {
+	scan := scanner{b: value, texts: in}
+	rec, ok := scan.holding()
+	if !ok {
+		rec = record.Holding{}
+		if err := decode(value, &rec); err != nil {
+			return allocator.Holding{}, err
+		}
 	}
-	return allocator.HoldingOf(rec, intern)
+	return allocator.HoldingOf(rec, in.intern)
 }
 
 // decodeListing reads what mesh says of the entry called name, as its key has it.
-func decodeListing(value []byte, mesh, name string, intern func(record.Text) string) (vip.Listing, error) {
-	var rec record.Listing
-	if err := decode(value, &rec); err != nil {
-		return vip.Listing{}, err
+func decodeListing(value []byte, mesh, name string, in texts) (vip.Listing, error) {
+	scan := scanner{b: value, texts: in, known: name}
+	rec, ok := scan.listing()
+	if !ok {
+		rec = record.Listing{}
+		if err := decode(value, &rec); err != nil {
+			return vip.Listing{}, err
+		}
 	}
-	l := rec.In(mesh, name, intern)
+	l := rec.In(mesh, name, in.intern)
 	if vip.Fold(l.Name) != name {
 		return vip.Listing{}, fmt.Errorf("the entry is spelled %q", l.Name)
 	}
