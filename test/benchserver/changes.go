@@ -24,7 +24,7 @@ func (b *bench) changes(ctx context.Context, n int) (*changed, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := s.write("questions", s.questions); err != nil {
+	if err := s.text("questions", s.questions); err != nil {
 		return nil, err
 	}
 	k := coredns(ours, b.kind(ours).binary, nil, "NXDOMAIN", func(s site) string {

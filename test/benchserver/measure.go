@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,8 +70,16 @@ func (b *bench) size(ctx context.Context, n int) (sized, error) {
 			p.stop()
 		}
 	}()
+	own, err := b.copies(s)
+	if err != nil {
+		return r, err
+	}
 	for _, k := range b.kinds {
-		p, err := b.startOver(ctx, k, s)
+		at, ok := own[k.name]
+		if !ok {
+			at = s
+		}
+		p, err := start(ctx, k, at, s.lastName())
 		if err != nil {
 			return r, err
 		}
@@ -102,20 +111,29 @@ func (b *bench) size(ctx context.Context, n int) (sized, error) {
 	return r, nil
 }
 
-// startOver starts a server over a site. Each of ours has a store of its own.
-func (b *bench) startOver(ctx context.Context, k kind, s site) (*process, error) {
-	if k.name != ours && slices.ContainsFunc(b.Variants, func(v variant) bool { return v.Name == k.name }) {
-		own := s
-		own.dir = s.path("variant-" + k.name)
-		if err := os.MkdirAll(own.dir, 0o755); err != nil {
+// copies gives each variant a site of its own below s, for a store has one server.
+func (b *bench) copies(s site) (map[string]site, error) {
+	own := make(map[string]site)
+	for _, v := range b.Variants {
+		o := site{s.path("variant-" + v.Name), s.n}
+		if err := os.MkdirAll(o.dir, 0o755); err != nil {
 			return nil, err
 		}
-		if err := own.store(); err != nil {
+		from, err := os.Open(s.path("meshvip.db"))
+		if err != nil {
 			return nil, err
 		}
-		return start(ctx, k, own, s.lastName())
+		err = o.write("meshvip.db", func(w io.Writer) error {
+			_, err := io.Copy(w, from)
+			return err
+		})
+		from.Close()
+		if err != nil {
+			return nil, err
+		}
+		own[v.Name] = o
 	}
-	return start(ctx, k, s, s.lastName())
+	return own, nil
 }
 
 // rounds measures all servers in turn, each round beginning with the next one.

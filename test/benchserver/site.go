@@ -32,30 +32,32 @@ func newSite(dir string, n int) (site, error) {
 		return s, err
 	}
 	return s, errors.Join(
-		s.store(),
-		s.write("hosts", s.hosts),
-		s.write("mesh.zone", s.forward),
-		s.write("reverse.zone", s.reverse),
-		s.write("questions", s.questions),
+		boltstore.Create(s.path("meshvip.db"), state(n), boltstore.Options{NoSync: true}),
+		s.text("hosts", s.hosts),
+		s.text("mesh.zone", s.forward),
+		s.text("reverse.zone", s.reverse),
+		s.text("questions", s.questions),
 	)
-}
-
-// store makes the store.
-func (s site) store() error {
-	return boltstore.Create(s.path("meshvip.db"), state(s.n), boltstore.Options{NoSync: true})
 }
 
 func (s site) path(name string) string { return filepath.Join(s.dir, name) }
 
 // write writes a file by way of f.
-func (s site) write(name string, f func(io.Writer)) error {
+func (s site) write(name string, f func(io.Writer) error) error {
 	file, err := os.Create(s.path(name))
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriterSize(file, 1<<20)
-	f(w)
-	return errors.Join(w.Flush(), file.Close())
+	return errors.Join(f(w), w.Flush(), file.Close())
+}
+
+// text writes a file that f prints: what fails is told when it is flushed.
+func (s site) text(name string, f func(io.Writer)) error {
+	return s.write(name, func(w io.Writer) error {
+		f(w)
+		return nil
+	})
 }
 
 // perMesh is how many services a mesh has.

@@ -30,24 +30,39 @@ func (p *process) cpu() (time.Duration, error) {
 }
 
 // resident returns the memory that the server has in RAM, in bytes. What its
-// processes share is counted once: by the proportional set.
+// processes share with each other is counted once, and its program in full: another
+// server that runs the same one takes nothing off.
 func (p *process) resident() (int64, error) {
-	var kib int64
+	var own, program int64
 	err := p.each(func(dir string, _ []string) error {
 		data, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
 		if err != nil {
 			return err
 		}
-		for line := range strings.Lines(string(data)) {
-			if f := strings.Fields(line); len(f) == 3 && f[0] == "Pss:" {
-				n, err := strconv.ParseInt(f[1], 10, 64)
-				kib += n
-				return err
+		o, prog, err := parseRollup(string(data))
+		own, program = own+o, max(program, prog)
+		return err
+	})
+	return own + program, err
+}
+
+// parseRollup reads smaps_rollup of proc(5): how many bytes a process has of its
+// own, with its share of what others of its family have too, and of files.
+func parseRollup(text string) (own, files int64, err error) {
+	kib := make(map[string]int64)
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) == 3 && f[2] == "kB" {
+			if kib[f[0]], err = strconv.ParseInt(f[1], 10, 64); err != nil {
+				return 0, 0, err
 			}
 		}
-		return fmt.Errorf("%s/smaps_rollup has no Pss", dir)
-	})
-	return kib << 10, err
+	}
+	for _, key := range []string{"Rss:", "Anonymous:", "Pss_Anon:", "Pss_Shmem:"} {
+		if _, ok := kib[key]; !ok {
+			return 0, 0, fmt.Errorf("smaps_rollup has no line %q: this needs Linux 5.9", key)
+		}
+	}
+	return (kib["Pss_Anon:"] + kib["Pss_Shmem:"]) << 10, (kib["Rss:"] - kib["Anonymous:"]) << 10, nil
 }
 
 // each calls f for each process of the server's group, with its directory in /proc
