@@ -42,36 +42,50 @@ const (
 
 // connect finds the table and returns a way to it, which ends with the session.
 // A store that no server has open is opened here: to read, it is read once and
-// let go, and nothing is written to it; to change, it is kept open.
+// let go, and nothing is written to it; to change, it is kept open. One in etcd is
+// only ever read.
 func (s *session) connect(ctx context.Context, a access) (*connection, error) {
 	t, err := s.find()
 	if err != nil {
 		return nil, err
 	}
-	c, missed := s.reach(ctx, t)
-	switch {
-	case missed == nil:
-		return c, nil
-	case ctx.Err() != nil:
-		return nil, ctx.Err() // an interrupt says nothing of the server
-	case t.store == "" || !nobody(missed):
-		return nil, unreached(t, missed)
+	if t.admin != "" {
+		c, missed := s.reach(ctx, t)
+		switch {
+		case missed == nil:
+			return c, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err() // an interrupt says nothing of the server
+		case !t.local() || !nobody(missed):
+			return nil, unreached(t, missed)
+		}
 	}
-	c, err = s.openStore(ctx, t, a)
+	c, err := s.openStore(ctx, t, a)
+	if err != nil {
+		return nil, unread(t, err)
+	}
+	return c, nil
+}
+
+// unread is the error of a store that cannot be opened or read.
+func unread(t target, err error) error {
+	var coded *exitError
 	switch {
+	case errors.As(err, &coded), errors.Is(err, context.Canceled):
+		return err
+	case t.etcd != nil:
+		return unreadEtcd(t, err)
 	case errors.Is(err, allocator.ErrLocked):
-		return nil, unopened("%w", locked(t))
+		return unopened("%w", locked(t))
 	case errors.Is(err, fs.ErrNotExist) && t.configured != nil:
-		return nil, unopened("there is no store at %s, as %s has it, and no server answers at %s:"+
+		return unopened("there is no store at %s, as %s has it, and no server answers at %s:"+
 			" paths in a Corefile are below the directory in which the server was started; run this there, or give --store PATH too",
 			t.store, t.configured.Place, t.admin)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, unopened("there is no store at %s (%s), and no server answers at %s:"+
+		return unopened("there is no store at %s (%s), and no server answers at %s:"+
 			" name the right one with --store, or the server's Corefile with --corefile", t.store, t.by, t.admin)
-	case err != nil:
-		return nil, unopened("%w", err)
 	}
-	return c, nil
+	return unopened("%w", err)
 }
 
 // answerTime is how long a server may take to say that it is there. One that

@@ -17,7 +17,7 @@ func pick(all []meshvip.Table, store string) (*meshvip.Table, error) {
 	}
 	var stores []string
 	for i := range all {
-		if sameFile(all[i].Store, store) {
+		if named(&all[i], store) {
 			return &all[i], nil
 		}
 		stores = append(stores, storeName(all[i]))
@@ -29,11 +29,22 @@ func pick(all []meshvip.Table, store string) (*meshvip.Table, error) {
 	return nil, errors.New("it has no table with the store " + store + ": its stores are " + list)
 }
 
+// named reports whether a table is the one that --store names: by its file, or by
+// its prefix in etcd.
+func named(t *meshvip.Table, store string) bool {
+	if t.Etcd != nil {
+		return store == t.Etcd.Prefix || store == storeName(*t)
+	}
+	return sameFile(t.Store, store)
+}
+
 // storeName names a table's store, as --store takes it.
 func storeName(t meshvip.Table) string {
 	switch {
 	case t.Store != "":
 		return t.Store
+	case t.Etcd != nil:
+		return t.Etcd.Prefix
 	case t.Admin != "":
 		return "one in memory (--admin " + t.Admin + ")"
 	}

@@ -19,12 +19,25 @@ const (
 type target struct {
 	// admin is where its server's admin interface is, or would be by default.
 	admin string
-	// store is its store file, "" where only a server can reach it.
+	// store is its store file, or etcd where in etcd it is; neither where only a
+	// server can reach it.
 	store string
+	etcd  *meshvip.EtcdConfig
 	// by says what named it, for errors: a flag, a file, a variable.
 	by string
 	// configured is what a Corefile says of it, nil without one.
 	configured *meshvip.Table
+}
+
+// local reports whether the table can be read without a server.
+func (t target) local() bool { return t.store != "" || t.etcd != nil }
+
+// place names the store.
+func (t target) place() string {
+	if t.etcd != nil {
+		return "table " + etcdConfig(t.configured).String()
+	}
+	return t.store
 }
 
 // find says where the table is, by the flags, the environment and what lies in
@@ -34,7 +47,7 @@ func (s *session) find() (target, error) {
 	case s.corefile != "":
 		t, err := s.ofCorefile(s.corefile, "--corefile "+s.corefile)
 		if s.admin != "" {
-			t.admin, t.store, t.by = s.admin, "", "--admin"
+			t.admin, t.store, t.etcd, t.by = s.admin, "", nil, "--admin"
 		}
 		return t, err
 	case s.admin != "":
@@ -73,15 +86,15 @@ func (s *session) ofCorefile(path, by string) (target, error) {
 	if err != nil {
 		return target{}, usage("%s: %w", by, err)
 	}
-	t := target{admin: c.Admin, store: c.Store, by: by, configured: c}
-	if s.store != "" && !sameFile(s.store, c.Store) {
-		t.admin, t.store, t.by = "", s.store, "--store"
+	t := target{admin: c.Admin, store: c.Store, etcd: c.Etcd, by: by, configured: c}
+	if s.store != "" && !named(c, s.store) {
+		t.admin, t.store, t.etcd, t.by = "", s.store, nil, "--store"
 	}
-	if t.admin == "" && t.store == "" && s.admin == "" {
+	if t.admin == "" && !t.local() && s.admin == "" {
 		return target{}, unopened("%s: the table is in memory, and has no admin interface: add a line such as"+
 			" \"admin 127.0.0.1:9253\" to its meshvip, and restart the server", c.Place)
 	}
-	if t.admin == "" {
+	if t.admin == "" && t.store != "" {
 		t.admin = socketOf(t.store) // the server may run with another Corefile
 	}
 	return t, nil

@@ -21,7 +21,7 @@ const defaultCooldown = 24 * time.Hour
 // openStore opens the store of a table that no server has open, and returns a
 // way to it. Its errors are those of a store.
 func (s *session) openStore(ctx context.Context, t target, a access) (*connection, error) {
-	store, err := s.openFile(ctx, t.store, a)
+	store, part, err := s.openTable(ctx, t, a)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +44,33 @@ func (s *session) openStore(ctx context.Context, t target, a access) (*connectio
 	}
 	index.Fill(alloc.Snapshot())
 	client := admin.InProcess(admin.Handler(&admin.Table{
-		Alloc: alloc, Index: index, Zones: zones, Version: version, Store: "bolt " + t.store, Offline: true,
+		Alloc: alloc, Index: index, Zones: zones, Version: version, Store: t.stated(), Offline: true,
+		Replication: func() *admin.Replication { return part },
 	}))
 	status, err := client.Status(ctx)
 	return &connection{Client: client, target: t, status: status}, err
+}
+
+// stated returns the store as a Corefile has it.
+func (t target) stated() string {
+	if t.etcd != nil {
+		return "etcd " + t.etcd.String()
+	}
+	return "bolt " + t.store
+}
+
+// openTable opens the store of a table, as openFile does; part is what it tells of
+// servers that have it.
+func (s *session) openTable(ctx context.Context, t target, a access) (store allocator.Store, part *admin.Replication, err error) {
+	if t.etcd == nil {
+		store, err = s.openFile(ctx, t.store, a)
+		return store, nil, err
+	}
+	seen, err := s.readEtcd(ctx, t.configured)
+	if err == nil && a == toChange {
+		err = leadersOwn(t, seen)
+	}
+	return frozen{seen.State}, &admin.Replication{Leader: seen.Leader}, err
 }
 
 // openFile opens a store file: to read, it reads it and lets it go, for a server

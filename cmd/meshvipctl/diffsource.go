@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 
@@ -73,21 +72,20 @@ func (s *session) wholeState(ctx context.Context) (allocator.State, error) {
 	if err != nil {
 		return allocator.State{}, err
 	}
-	c, missed := s.reach(ctx, t)
-	switch {
-	case missed == nil:
-		return downloadState(ctx, c.Client)
-	case t.store == "" || !nobody(missed):
-		return allocator.State{}, unreached(t, missed)
+	if t.admin != "" {
+		c, missed := s.reach(ctx, t)
+		switch {
+		case missed == nil:
+			return downloadState(ctx, c.Client)
+		case ctx.Err() != nil:
+			return allocator.State{}, ctx.Err()
+		case !t.local() || !nobody(missed):
+			return allocator.State{}, unreached(t, missed)
+		}
 	}
-	store, err := s.openFile(ctx, t.store, toRead)
-	switch {
-	case errors.Is(err, allocator.ErrLocked):
-		return allocator.State{}, unopened("%w", locked(t))
-	case errors.Is(err, fs.ErrNotExist):
-		return allocator.State{}, unopened("there is no store at %s (%s), and no server answers at %s", t.store, t.by, t.admin)
-	case err != nil:
-		return allocator.State{}, unopened("%w", err)
+	store, _, err := s.openTable(ctx, t, toRead)
+	if err != nil {
+		return allocator.State{}, unread(t, err)
 	}
 	return store.Load(ctx)
 }

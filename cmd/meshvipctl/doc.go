@@ -16,6 +16,7 @@
 //	exit.go           errors with exit codes
 //	session.go        streams and flags
 //	connect*.go       finding the table
+//	migrate*.go       a table into etcd, and back; statediff.go: what differs
 //	output*.go        text tables, JSON, YAML
 //	progress.go       how far long work is
 //

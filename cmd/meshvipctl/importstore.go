@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -29,11 +30,11 @@ func (s *session) importTarget(pools []string) (allocator.Config, string, error)
 		cfg.Layout = allocator.Ranges(prefixes...)
 		cfg.Layout.Statics = table.Layout.Statics
 	}
-	store := table.Store
-	if store == "" {
-		store = s.store
-	}
+	store := cmp.Or(s.store, table.Store)
 	switch {
+	case store == "" && table.Etcd != nil:
+		return allocator.Config{}, "", usage("a table in etcd is not made of Kuma's at once: make a file with --store FILE," +
+			" and bring it there with \"meshvipctl migrate --from FILE\"")
 	case store == "":
 		return allocator.Config{}, "", usage("name the store to make with --store PATH, or the server's Corefile with --corefile PATH")
 	case len(cfg.Layout.Pools) == 0:

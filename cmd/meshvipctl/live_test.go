@@ -121,6 +121,13 @@ func serveCmd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func (l *live) serve(address, path string) (at string, err error) {
+	return l.listen(address, admin.Handler(&admin.Table{
+		Alloc: l.alloc, Index: l.index, Zones: []string{"mesh."}, Changes: l.changes, Started: specTime, Version: "v1.2.3", Store: "bolt " + path,
+	}))
+}
+
+// listen serves h at an address.
+func (l *live) listen(address string, h http.Handler) (at string, err error) {
 	network := "tcp"
 	socket, unix := strings.CutPrefix(address, "unix:")
 	if unix {
@@ -130,9 +137,7 @@ func (l *live) serve(address, path string) (at string, err error) {
 	if err != nil {
 		return "", err
 	}
-	l.http = &http.Server{Handler: admin.Handler(&admin.Table{
-		Alloc: l.alloc, Index: l.index, Zones: []string{"mesh."}, Changes: l.changes, Started: specTime, Version: "v1.2.3", Store: "bolt " + path,
-	})}
+	l.http = &http.Server{Handler: h}
 	go l.http.Serve(listener)
 	return listener.Addr().String(), nil
 }

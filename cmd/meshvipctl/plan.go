@@ -65,10 +65,13 @@ Corefile.`,
 func (s *session) planned(ctx context.Context, c *connection) (admin.Moves, error) {
 	switch {
 	case c.status.Offline && c.configured == nil:
-		return admin.Moves{}, usage("no server has the store %s open, and the store does not say what it should be:"+
-			" name the Corefile with --corefile", c.store)
+		return admin.Moves{}, usage("%s, and the store does not say what it should be:"+
+			" name the Corefile with --corefile", c.unserved())
 	case c.status.Offline || s.corefile != "":
 		return c.Plan(ctx, wireLayout(c.configured.Layout))
+	}
+	if err := c.leads("what waits to move"); err != nil {
+		return admin.Moves{}, err
 	}
 	return c.Moves(ctx)
 }
@@ -83,6 +86,9 @@ func (s *session) showPlan(m admin.Moves) error {
 // applyPlan carries out the plan that waits, if it is the one that was meant.
 func (s *session) applyPlan(ctx context.Context, c *connection, m admin.Moves, named []string) error {
 	if s.corefile != "" && !c.status.Offline {
+		if err := c.leads("what waits to move"); err != nil {
+			return err
+		}
 		waits, err := c.Moves(ctx)
 		if err != nil {
 			return err

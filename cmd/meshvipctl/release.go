@@ -35,8 +35,8 @@ shown, after a question, on a terminal only; in a script name the holds.`,
 			if err != nil {
 				return err
 			}
-			if c.status.Offline {
-				return unopened("no server has the store %s open, and only a server knows what its sources no longer list: start it", c.store)
+			if err := c.leads("what its sources no longer list"); err != nil {
+				return err
 			}
 			held, err := c.Held(cmd.Context())
 			if err != nil {

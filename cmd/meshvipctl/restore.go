@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -9,7 +10,6 @@ import (
 	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
-	"github.com/meshvip/coredns-meshvip/allocator/boltstore"
 	"github.com/spf13/cobra"
 )
 
@@ -33,6 +33,9 @@ standard input. The server must not run. With --over it replaces a store that is
 there, and keeps that as PATH.before-restore-TIME. One that has another id than
 the backup is the store of another table, or was made anew since; it is replaced
 only with --other-store.
+
+Where the Corefile has "store etcd", the table is made there: under a prefix
+that has none, while no replica stands for election.
 
 Clients may still know addresses that were given after the backup was made, so
 more is done than to write it back: the serial goes on rising, and no address
@@ -66,7 +69,7 @@ What was done is told in words; --dry-run tells it and writes nothing.`,
 
 // restore carries out one restore.
 func (s *session) restore(ctx context.Context, o restoreOptions, from string) error {
-	r, path, err := s.restoration(o)
+	r, to, err := s.restoration(o)
 	if err != nil {
 		return err
 	}
@@ -74,9 +77,13 @@ func (s *session) restore(ctx context.Context, o restoreOptions, from string) er
 	if err != nil {
 		return err
 	}
-	old, err := s.standing(ctx, path)
+	path := to.place()
+	old, err := s.found(ctx, to)
 	if err != nil {
 		return err
+	}
+	if to.etcd != nil && old.there && !o.dryRun {
+		return notReplaced(to, from)
 	}
 	if old.there && !o.over && !o.dryRun {
 		return wrong("there is a store at %s: to replace it give --over, which keeps it beside; \"meshvipctl diff %s %s\" tells how the two differ",
@@ -95,13 +102,21 @@ func (s *session) restore(ctx context.Context, o restoreOptions, from string) er
 	}
 	report := newRestoreReport(path, from, old, done, r.Cooldown)
 	if !o.dryRun {
-		if report.Kept, err = old.replace(path, state); err != nil {
+		if to.etcd != nil {
+			err = s.makeEtcd(ctx, to, state, r.Cooldown)
+		} else {
+			report.Kept, err = old.replace(path, "restore", state)
+		}
+		if err != nil {
 			return unopened("%w", err)
 		}
 		report.Written = true
 	}
 	if err := s.print(report, report.text); err != nil {
 		return err
+	}
+	if to.etcd != nil && old.there {
+		return notReplaced(to, from)
 	}
 	return other
 }
@@ -117,12 +132,12 @@ func (o restoreOptions) refused(path, from string, old standingStore, backup all
 		path, from, orNone(old.state.Meta.ID), orNone(backup.Meta.ID))
 }
 
-// restoration returns how to restore, and the path of the store, by the flags and
-// the Corefile.
-func (s *session) restoration(o restoreOptions) (allocator.Restoration, string, error) {
+// restoration returns how to restore, and which store, by the flags and the
+// Corefile.
+func (s *session) restoration(o restoreOptions) (allocator.Restoration, target, error) {
 	table, err := s.configuredTable()
 	if err != nil {
-		return allocator.Restoration{}, "", err
+		return allocator.Restoration{}, target{}, err
 	}
 	r := allocator.Restoration{Now: time.Now(), Cooldown: o.cooldown, Layout: table.Layout}
 	if r.Cooldown == 0 {
@@ -134,14 +149,14 @@ func (s *session) restoration(o restoreOptions) (allocator.Restoration, string, 
 	if o.knowsGiven {
 		r.GivenSince = &o.givenSince
 	}
-	path := s.store
-	if table.Store != "" {
-		path = table.Store
+	path := cmp.Or(s.store, table.Store)
+	switch {
+	case table.Etcd != nil && (s.store == "" || named(&table, s.store)):
+		return r, target{etcd: table.Etcd, configured: &table}, nil
+	case path == "":
+		return r, target{}, usage("name the store to make with --store PATH, or the server's Corefile with --corefile PATH")
 	}
-	if path == "" {
-		return r, "", usage("name the store to make with --store PATH, or the server's Corefile with --corefile PATH")
-	}
-	return r, path, nil
+	return r, target{store: path}, nil
 }
 
 // readBackup reads the backup in a file, or from standard input.
@@ -179,6 +194,14 @@ type standingStore struct {
 	info  fs.FileInfo
 }
 
+// found reads the store that is to be made, if there is one.
+func (s *session) found(ctx context.Context, to target) (standingStore, error) {
+	if to.etcd != nil {
+		return s.standingEtcd(ctx, to)
+	}
+	return s.standing(ctx, to.store)
+}
+
 // standing reads the store at path, if there is one and no server has it open.
 func (s *session) standing(ctx context.Context, path string) (standingStore, error) {
 	info, err := os.Stat(path)
@@ -211,23 +234,4 @@ func refusedStore(path string, err error) error {
 		return unopened("a server has the store %s open: stop it first, for it would go on with the old table", path)
 	}
 	return unopened("%w", err)
-}
-
-// replace makes a store of state at path. It returns where the old one is kept.
-func (o standingStore) replace(path string, state allocator.State) (kept string, err error) {
-	if !o.there {
-		return "", boltstore.Create(path, state, boltstore.Options{})
-	}
-	info, err := os.Stat(path)
-	if err != nil || !os.SameFile(info, o.info) || info.Size() != o.info.Size() || !info.ModTime().Equal(o.info.ModTime()) {
-		return "", unopened("the store %s has changed while it was read: stop the server, and do it again", path)
-	}
-	kept = path + ".before-restore-" + time.Now().UTC().Format("20060102T150405Z")
-	if err := keepFile(path, kept); err != nil {
-		return "", unopened("the old store cannot be kept, so it is not replaced: %w", err)
-	}
-	if err := boltstore.Create(path, state, boltstore.Options{Replace: true}); err != nil {
-		return "", errors.Join(refusedStore(path, err), os.Remove(kept))
-	}
-	return kept, nil
 }

@@ -36,6 +36,7 @@ var commands = []func(s *session) *cobra.Command{
 	diffCommand,
 	backupCommand,
 	restoreCommand,
+	migrateCommand,
 	verifyCommand,
 	versionCommand,
 }
@@ -49,13 +50,15 @@ It finds the table by the first of these that is given:
   --admin ADDRESS   the admin interface of a running server: unix:PATH or HOST:PORT
   --store PATH      the store: through the socket of the server that has it open
                     (PATH.sock), or else the file itself
-  --corefile PATH   the Corefile that the server runs with, which names both
+  --corefile PATH   the Corefile that the server runs with, which names both; a
+                    table in etcd is read from there where no server answers
   MESHVIP_ADMIN     an environment variable, as --admin
   ./Corefile        where the current directory has one, as --corefile
   ./meshvip.db      as --store
 
-A store that no server has open is read as it lies: only import and restore make
-one, and commands that only show something change nothing in it.`
+A store that no server has open is read as it lies: only import, restore and
+migrate make one, and commands that only show something change nothing in it. A
+table in etcd is only ever changed by the replica that leads: --admin asks it.`
 
 const rootExitCodes = `Exit codes:
   0  done, and all is well

@@ -20,7 +20,10 @@ func TestMain(m *testing.M) {
 // golden files.
 const updateScripts = "MESHVIP_UPDATE_SCRIPTS"
 
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script", nil) }
+
+// runScripts runs the scripts of a directory, with what set defines for them.
+func runScripts(t *testing.T, dir string, set func(env *testscript.Env)) {
 	cmds := map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"code":      codeCmd,
 		"unchanged": unchangedCmd,
@@ -28,7 +31,7 @@ func TestScripts(t *testing.T) {
 	}
 	maps.Copy(cmds, tableCmds)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		Cmds:                cmds,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -37,6 +40,9 @@ func TestScripts(t *testing.T) {
 			// What the machine has set must not decide where a table is looked for.
 			env.Setenv(adminVariable, "")
 			env.Values[liveKey{}] = make(map[string]*live)
+			if set != nil {
+				set(env)
+			}
 			return nil
 		},
 	})

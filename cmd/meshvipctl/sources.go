@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/meshvip/coredns-meshvip/admin"
 	"github.com/spf13/cobra"
 )
 
@@ -25,14 +26,20 @@ not known.`,
 				return err
 			}
 			if c.status.Offline {
-				return unopened("no server has the store %s open, and only a server follows sources: start it,"+
-					" or look at the files with \"meshvipctl check\"", c.store)
+				return unopened("%s, and only a server follows sources: start it,"+
+					" or look at the files with \"meshvipctl check\"", c.unserved())
 			}
 			list, err := c.Sources(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if len(list.Sources) == 0 {
+			switch {
+			case len(list.Sources) > 0:
+			case c.status.Role == admin.Follower && c.status.Leader == "":
+				s.note("the server follows no source: the replica that leads does, and none leads at present")
+			case c.status.Role == admin.Follower:
+				s.note("the server follows no source: %s, which leads, follows them", c.status.Leader)
+			default:
 				s.note("the server follows no source")
 			}
 			return s.print(list, func(p *page) { sourcesText(p, list, time.Now()) })

@@ -9,13 +9,17 @@ import (
 
 // statusText writes how a server and its table are.
 func statusText(p *page, s admin.Status, now time.Time) {
-	if s.Offline {
+	switch {
+	case s.Offline && strings.HasPrefix(s.Store, "etcd "):
+		p.title("The table as etcd has it: no server was asked")
+	case s.Offline:
 		p.title("The store as it lies: no server has it open")
-	} else {
+	default:
 		p.title("Server %s, up since %s", s.Version, when(s.Started, now))
 	}
 	p.field("store", "%s", s.Store)
 	p.field("store id", "%s", s.StoreID)
+	roleText(p, s)
 	p.field("serial", "%d, revision %d, generation %d", s.Serial, s.Revision, s.Generation)
 	switch {
 	case !s.Loaded:
@@ -39,6 +43,31 @@ func statusText(p *page, s admin.Status, now time.Time) {
 		p.field("confirm", "%s", s.Confirm)
 	}
 	attention(p, s.Counts)
+}
+
+// roleText writes which part a server has in a table that several have.
+func roleText(p *page, s admin.Status) {
+	const nobody = "none leads at present: nothing new is allocated"
+	switch {
+	case s.Role == admin.Leads:
+		p.field("role", "leader: it allocates, and all other replicas follow it")
+	case s.Role == admin.Follower && s.Leader != "":
+		p.field("role", "follower of %s, which allocates", s.Leader)
+	case s.Role == admin.Follower:
+		p.warn("role", "follower, and %s", nobody)
+	case s.Leader != "":
+		p.field("leader", "%s allocates", s.Leader)
+	case s.Offline && strings.HasPrefix(s.Store, "etcd "):
+		p.warn("leader", nobody)
+	}
+	if s.ContactAgeSeconds == nil {
+		return
+	}
+	lag := uint64(0)
+	if s.LagRevisions != nil {
+		lag = *s.LagRevisions
+	}
+	p.field("in step", "%s behind; known to be as etcd has it %s ago", count(lag, "revision"), span(seconds(*s.ContactAgeSeconds)))
 }
 
 // attention writes what of the counts an operator should look at, and with what.

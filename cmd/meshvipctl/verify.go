@@ -95,7 +95,8 @@ func (s *session) verifyTable(ctx context.Context) (verified, error) {
 	c, err := s.connect(ctx, toRead)
 	switch {
 	case errors.Is(err, allocator.ErrDamaged):
-		return verified{Table: s.store, Breaches: []string{err.Error()}}, nil
+		t, _ := s.find() // which went well before
+		return verified{Table: cmp.Or(s.store, t.place()), Breaches: []string{err.Error()}}, nil
 	case err != nil:
 		return verified{}, err
 	}

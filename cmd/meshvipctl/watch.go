@@ -35,7 +35,7 @@ With -o json each line is one change; one that tells of missing changes is
 				return err
 			}
 			if c.status.Offline {
-				return unopened("no server has the store %s open: there is nothing to watch", c.store)
+				return unopened("%s: there is nothing to watch", c.unserved())
 			}
 			err = c.Watch(cmd.Context(), since, s.showEvent)
 			if cmd.Context().Err() != nil {
