@@ -15,7 +15,9 @@ GOBUILD := go build -buildvcs=false -ldflags '$(LDFLAGS)'
 # make bench BENCH=Apply, make fuzz FUZZTIME=5m, make test KILLS=20. Setting one
 # holds for "make nightly" too, which has its own otherwise.
 BENCH     ?= .
-BENCHTIME ?= 1s
+BENCHTIME ?= 500ms
+ROUNDS    ?= 5
+NEW       ?= HEAD
 FUZZTIME  ?= 30s
 KILLS     ?= 100
 CHECKS    ?= 100
@@ -33,10 +35,10 @@ RANDOM_INPUT = $(shell grep -rl --include='*_test.go' pgregory.net/rapid . | xar
 # Debian packages with the DNS clients and servers that test/interop talks to.
 INTEROP_PACKAGES := bind9 bind9-dnsutils bind9-host bind9-utils iproute2 knot knot-dnsutils nsd unbound
 
-.PHONY: help build coredns-full run test nightly bench lint fuzz interop clean tools etcd cluster chaos
+.PHONY: help build coredns-full run test nightly bench bench-compare lint fuzz interop clean tools etcd cluster chaos
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 build: ## build bin/coredns, and bin/meshvipctl
 	$(GOBUILD) -o bin/coredns ./cmd/coredns
@@ -104,14 +106,12 @@ nightly: ## test for hours: KILLS=1000, CHAOS=30m, random input CHECKS=5000 time
 	go test -count=1 -timeout 4h $(RANDOM_INPUT) -rapid.checks=$(CHECKS)
 	$(MAKE) fuzz FUZZTIME=$(FUZZTIME)
 
-bench: ## run the benchmarks (BENCH=regexp, BENCHTIME=1s) and print the ratios
-	@mkdir -p bin
-	go test -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' -benchmem -timeout 60m \
-		$(filter-out $(MODULE)/test/%,$(CONCURRENT) $(PLAIN)) | tee bin/bench.txt
-	cd test/peers && go test -run '^$$' -bench '$(BENCH)' -benchtime '$(BENCHTIME)' ./... | tee -a ../../bin/bench.txt
-ifneq ($(wildcard test/ratio/*.go),)
-	go run ./test/ratio bin/bench.txt
-endif
+bench: ## print one table of the benchmarks beside their peers (BENCH=regexp, ROUNDS=5)
+	go run ./test/ratio run -rounds $(ROUNDS) -benchtime '$(BENCHTIME)' -bench '$(BENCH)'
+
+bench-compare: tools ## compare the benchmarks of two commits (OLD=commit, NEW=HEAD, BENCH=regexp)
+	@if [[ -z '$(OLD)' ]]; then echo 'which commit to compare with? make bench-compare OLD=commit [NEW=HEAD] BENCH=regexp' >&2; exit 2; fi
+	go run ./test/ratio compare -rounds $(ROUNDS) -benchtime '$(BENCHTIME)' -bench '$(BENCH)' '$(OLD)' '$(NEW)'
 
 tools: # the linters, at the versions that tools/go.mod pins
 	@cd tools && go build -buildvcs=false -o ../bin/tools/ tool

@@ -1,136 +1,123 @@
-// Command ratio reads what "go test -bench" printed, and prints how our work
-// compares with its peers in the same run, beside the goal. Times of different
-// machines and runs say little; these ratios say the same everywhere.
+// Command ratio prints how our work compares with its peers, beside the goal of
+// each row, as one table. Times of different machines and runs say little; ratios
+// within a run say the same everywhere.
 //
-//	ratio bench.txt
+//	ratio run [-rounds N] [-benchtime D] [-bench REGEXP] [-out DIR]
+//	ratio show FILE
+//	ratio compare [-rounds N] [-benchtime D] [-bench REGEXP] OLD [NEW]
 //
-// It exits with 1 if the file cannot be read or holds none of the rows. A goal
-// that is not met is printed, and is no error: machines are noisy.
+// Run builds the benchmarks, runs them in rounds that alternate, keeps what they
+// print in DIR/bench.txt, and the table as JSON in DIR/bench.json. Show prints the
+// table of such a text. Compare runs the benchmarks of two commits in turn, and
+// prints what benchstat makes of them.
+//
+// It exits with 1 if something could not be run. A goal that is not met is
+// printed, and is no error: machines are noisy.
 package main
 
 import (
-	"bufio"
+	"context"
+	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"os"
-	"strconv"
-	"strings"
-	"text/tabwriter"
+	"os/signal"
+	"path/filepath"
+	"regexp"
 )
 
-// results are the values of each benchmark by unit, means where it ran more
-// than once.
-type results map[string]map[string]float64
+const usage = `usage: ratio run [-rounds N] [-benchtime D] [-bench REGEXP] [-out DIR]
+       ratio show FILE
+       ratio compare [-rounds N] [-benchtime D] [-bench REGEXP] OLD [NEW]
+`
+
+// errUsage says that the arguments make no sense.
+var errUsage = errors.New("see usage")
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: ratio FILE, with what go test -bench printed")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	switch err := run(ctx, os.Args[1:]); {
+	case errors.Is(err, errUsage):
+		fmt.Fprint(os.Stderr, usage)
 		os.Exit(2)
-	}
-	if err := run(os.Args[1], os.Stdout); err != nil {
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "ratio:", err)
 		os.Exit(1)
 	}
 }
 
-func run(path string, w io.Writer) error {
+// options are those of all commands.
+type options struct {
+	rounds    int
+	benchtime string
+	bench     *regexp.Regexp
+	out       string // a directory
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	var o options
+	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
+	flags.SetOutput(os.Stderr)
+	flags.IntVar(&o.rounds, "rounds", 5, "how often each benchmark is run")
+	flags.StringVar(&o.benchtime, "benchtime", "500ms", "of one benchmark in one round")
+	flags.StringVar(&o.out, "out", "bin", "the directory that the results go to")
+	bench := flags.String("bench", ".", "which benchmarks, a regular expression")
+	if err := flags.Parse(args[1:]); err != nil {
+		return errUsage
+	}
+	var err error
+	if o.bench, err = regexp.Compile(*bench); err != nil {
+		return fmt.Errorf("-bench: %w", err)
+	}
+	if o.rounds < 1 {
+		return errors.New("-rounds: at least 1")
+	}
+	switch rest := flags.Args(); {
+	case args[0] == "run" && len(rest) == 0:
+		return benchmark(ctx, o)
+	case args[0] == "show" && len(rest) == 1:
+		return show(ctx, rest[0], "")
+	case args[0] == "compare" && len(rest) == 1:
+		return compare(ctx, o, rest[0], "HEAD")
+	case args[0] == "compare" && len(rest) == 2:
+		return compare(ctx, o, rest[0], rest[1])
+	}
+	return errUsage
+}
+
+// show prints the table of what benchmarks printed to the file at path, and
+// writes it as JSON to another, unless that is "".
+func show(ctx context.Context, path, jsonPath string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	res, header, err := parse(f)
+	res, keys, err := parse(f)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
-	fmt.Fprintf(w, "\n%s\n", strings.Join(header, ", "))
-	n := table(w, res)
-	if n == 0 {
+	r := reportOf(rows, res, keys)
+	if len(r.Rows) == 0 {
 		return fmt.Errorf("%s holds none of the benchmarks that are compared", path)
 	}
-	return nil
-}
-
-// table prints the rows that there are results for, and returns how many.
-func table(w io.Writer, res results) int {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "value\tgoal\tmet\t \t")
-	n := 0
-	for _, r := range rows {
-		v, ok := res.value(r.bench, r.unit)
-		if r.per > 0 {
-			v /= r.per
-		}
-		if r.peer != "" {
-			p, has := res.value(r.peer, r.peerUnit)
-			ok = ok && has && p > 0
-			v /= p
-		}
-		if !ok {
-			continue
-		}
-		met := "yes"
-		if v > r.goal {
-			met = "NO"
-		}
-		fmt.Fprintf(t, "%.2f\t≤ %.4g\t%s\t\t%s\n", v, r.goal, met, r.what)
-		n++
+	r.print(os.Stdout)
+	if jsonPath == "" {
+		return nil
 	}
-	t.Flush()
-	return n
+	return r.writeJSON(jsonPath)
 }
 
-// value returns the mean of a benchmark's values in a unit.
-func (r results) value(bench, unit string) (float64, bool) {
-	v, ok := r["Benchmark"+bench][unit]
-	return v, ok
-}
-
-// parse reads the output of go test -bench (golang.org/design/14313-benchmark-
-// format): header lines "key: value", and lines of a name, a count, and pairs
-// of value and unit.
-func parse(rd io.Reader) (results, []string, error) {
-	res, counts := make(results), make(map[string]int)
-	var header []string
-	seen := make(map[string]bool)
-	s := bufio.NewScanner(rd)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		line := s.Text()
-		if key, v, ok := strings.Cut(line, ": "); ok && (key == "goos" || key == "goarch" || key == "cpu") && !seen[key] {
-			seen[key] = true
-			header = append(header, v)
-		}
-		fields := strings.Fields(line)
-		if len(fields) < 4 || !strings.HasPrefix(fields[0], "Benchmark") {
-			continue
-		}
-		if _, err := strconv.Atoi(fields[1]); err != nil {
-			continue
-		}
-		name := trimProcs(fields[0])
-		counts[name]++
-		if res[name] == nil {
-			res[name] = make(map[string]float64)
-		}
-		for i := 2; i+1 < len(fields); i += 2 {
-			v, err := strconv.ParseFloat(fields[i], 64)
-			if err != nil {
-				return nil, nil, fmt.Errorf("%q: %w", line, err)
-			}
-			unit, k := fields[i+1], float64(counts[name])
-			res[name][unit] += (v - res[name][unit]) / k
-		}
+// benchmark runs the benchmarks of the table, and shows it.
+func benchmark(ctx context.Context, o options) error {
+	if err := os.MkdirAll(o.out, 0o755); err != nil {
+		return err
 	}
-	return res, header, s.Err()
-}
-
-// trimProcs takes the "-2" off that tells GOMAXPROCS.
-func trimProcs(name string) string {
-	if i := strings.LastIndexByte(name, '-'); i > 0 {
-		if _, err := strconv.Atoi(name[i+1:]); err == nil {
-			return name[:i]
-		}
-	}
-	return name
+	text := filepath.Join(o.out, "bench.txt")
+	failed := runUnits(ctx, o, text)
+	return errors.Join(show(ctx, text, filepath.Join(o.out, "bench.json")), failed)
 }

@@ -1,102 +1,117 @@
 package main
 
-import (
-	"fmt"
-	"strconv"
-)
+import "fmt"
 
-// row is one line of the table: a value, or the quotient of two.
+// figure is what a benchmark reports in a unit.
+type figure struct{ bench, unit string }
+
+// row is one line of the table: a figure by itself, or beside another.
 type row struct {
-	what           string
-	bench, unit    string  // "ServeDNS/names=10000/A", "ratio"
-	per            float64 // the value's unit is divided by this; 0: it is not
-	peer, peerUnit string  // empty: the value stands by itself
-	goal           float64
+	group, what string
+	ours, peer  figure // peer is the zero figure where ours stands by itself
+	// goal is what is not to be exceeded: by ours in its unit, or by ours divided
+	// by peer. 0: there is none.
+	goal float64
+	// times: peer is divided by ours, and the goal is to be reached.
+	times bool
 }
 
+// Groups of rows. They are headings, and stand in this order.
 const (
-	ns      = "ns/op"
-	second  = 1e9 // of nanoseconds
-	million = "entries=1000000/meshes=10000"
-	sync    = "FirstSync/store=bolt/" + million
-	restart = "Restart/" + million
-	start   = "Start/names=1000000/meshes=10000"
+	question = "A question, from ServeDNS to the reply handed over"
+	one      = "One new entry, from Apply to the commit (memory, or bolt before the disk's sync)"
+	full     = "An address taken and given back, from a pool that is full but for 0.1 %"
+	million  = "A table of 1,000,000 entries in 10,000 meshes, and its server"
+	change   = "A change, at the server itself"
+	inEtcd   = "A table in etcd, beside bare requests of the same keys"
+)
+
+// Figures that stand in several rows.
+var (
+	firstSync = figure{"FirstSync/store=bolt/entries=1000000/meshes=10000", "ns/op"}
+	loaded    = figure{"Restart/entries=1000000/meshes=10000", "ns/op"}
+	started   = figure{"Start/names=1000000/meshes=10000", "meshvip-s"}
+	hostsRead = figure{"Start/names=1000000/meshes=10000", "hosts-s"}
 )
 
 var rows = []row{
-	ratio("A, 10,000 names, of plugin hosts' time", "ServeDNS/names=10000/A", 0.5),
-	ratio("A, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/A", 0.5),
-	ratio("AAAA, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/AAAA", 0.5),
-	ratio("PTR, 10,000 names, of plugin hosts' time", "ServeDNS/names=10000/PTR4", 0.25),
-	ratio("PTR, 1,000,000 names, of plugin hosts' time", "ServeDNS/names=1000000/PTR4", 0.25),
-	ofFile("A, 10,000 names, of plugin file's time", "ServeDNS/names=10000/A", 0.5),
-	ofFile("A, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/A", 0.5),
-	ofFile("a name that does not exist, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/NXDOMAIN", 0.5),
-	ofFile("a type that a name lacks, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/NODATA", 0.5),
-	ofFile("an ancestor of names, 1,000,000 names, of plugin file's time", "ServeDNS/names=1000000/ancestor", 0.5),
-	{what: "A, allocations", bench: "ServeDNS/names=1000000/A", unit: "meshvip-allocs", goal: 4},
-	{what: "PTR, allocations", bench: "ServeDNS/names=1000000/PTR4", unit: "meshvip-allocs", goal: 4},
-	applied("memory", 1_000_000, 10_000, 1_000_000, 10, 1.2),
-	applied("memory", 1_000_000, 10, 1000, 10, 3),
-	applied("bolt", 1_000_000, 10_000, 1_000_000, 10, 1.2),
-	applied("bolt", 1_000_000, 10, 1000, 10, 3),
-	{what: "publish one entry: 1,000,000 names to 1,000", bench: "Apply/1M", unit: ns, peer: "Apply/1k", peerUnit: ns, goal: 3},
-	rebuilt(10), rebuilt(100), rebuilt(500),
-	{
-		what:  "one new entry, 100 services a mesh: 500 meshes to 10",
-		bench: "AgainstRebuilding/apply/meshes=500", unit: ns, peer: "AgainstRebuilding/apply/meshes=10", peerUnit: ns, goal: 2,
-	},
-	ratio("an address of a /16 that is 99.9 % full, to an empty one", "Pool/v4-16-full", 2),
-	ratio("an address of a /64 with all but 65,536 excluded, 99.9 % of them taken, to an empty one", "Pool/v6-64-all-but-65536-excluded", 2),
-	ratio("an address of a /64 whose first 65,534 are 99.9 % taken, to an empty one", "Pool/v6-64-first-65534-full", 2),
-	ratio("take an address of a full /16 and give it back, by Apply with owners, of Docker's time for the bits", "PoolBesideDocker/v4-16-full", 10),
-	ratio("take an address of a /64 whose first 65,534 are full and give it back, of Docker's time for the bits", "PoolBesideDocker/v6-64-first-65534-full", 10),
-	{what: "first sync of 1,000,000 entries in 10,000 meshes into bolt, seconds", bench: sync, unit: ns, per: second, goal: 30},
-	{what: "first sync of 1,000,000 entries, to the time in which plugin hosts loads as many names", bench: sync, unit: ns, per: second, peer: start, peerUnit: "hosts-s", goal: 20},
-	{what: "load and verify 1,000,000 entries in 10,000 meshes, seconds", bench: restart, unit: ns, per: second, goal: 5},
-	{what: "start a server over a table of 1,000,000 entries, seconds", bench: start, unit: "meshvip-s", goal: 5},
-	ratio("start a server over 1,000,000 entries, of the time of one with plugin hosts", start, 2),
-	{what: "commit one new entry to etcd, of the time of a bare transaction of as many keys", bench: "Commit/one", unit: ns, peer: "Commit/one-bare", peerUnit: ns, goal: 1.5},
-	{what: "commit 40 new entries to etcd, of the time of a bare transaction of as many keys", bench: "Commit/forty", unit: ns, peer: "Commit/forty-bare", peerUnit: ns, goal: 1.5},
-	{what: "load 100,000 entries from etcd, of the time in which their keys are read", bench: "Load/entries=100000", unit: ns, peer: "Load/entries=100000-bare", peerUnit: ns, goal: 2},
-	{what: "live heap of a table after its first sync, bytes an entry", bench: sync, unit: "B/entry", goal: 1024},
-	{what: "live heap of a table after a restart, bytes an entry", bench: restart, unit: "B/entry", goal: 1024},
-	{what: "live heap of a server with table and index, bytes an entry", bench: start, unit: "meshvip-B/name", goal: 1024},
+	asked("A", 10_000, "hosts", 0.5), asked("A", 10_000, "file", 0.5), asked("A", 10_000, "whoami", 0),
+	asked("A", 1_000_000, "hosts", 0.5), asked("A", 1_000_000, "file", 0.5), asked("A", 1_000_000, "whoami", 0),
+	asked("AAAA", 10_000, "hosts", 0.5), asked("AAAA", 10_000, "file", 0.5),
+	asked("AAAA", 1_000_000, "hosts", 0.5), asked("AAAA", 1_000_000, "file", 0.5),
+	asked("PTR", 10_000, "hosts", 0.25), asked("PTR", 10_000, "file", 0.5), asked("PTR", 10_000, "whoami", 0),
+	asked("PTR", 1_000_000, "hosts", 0.25), asked("PTR", 1_000_000, "file", 0.5), asked("PTR", 1_000_000, "whoami", 0),
+	asked("NXDOMAIN", 10_000, "file", 0.5), asked("NXDOMAIN", 10_000, "whoami", 0),
+	asked("NXDOMAIN", 1_000_000, "file", 0.5), asked("NXDOMAIN", 1_000_000, "whoami", 0),
+	asked("NODATA", 1_000_000, "file", 0.5), asked("ancestor", 1_000_000, "file", 0.5),
+	larger("A", 1.5), larger("AAAA", 1.5), larger("PTR", 1.5), larger("NXDOMAIN", 1.5),
+	allocated("A"), allocated("AAAA"), allocated("PTR"), allocated("NXDOMAIN"), allocated("NODATA"),
+
+	added("memory", "1M-in-100", "1M-in-10", 1.2), added("memory", "1M-in-1000", "1M-in-10", 1.2),
+	added("memory", "1M-in-10000", "1M-in-10", 1.2), added("memory", "1M-in-10", "1k-in-10", 3),
+	added("bolt", "1M-in-10000", "1M-in-10", 1.2), added("bolt", "1M-in-10", "1k-in-10", 3),
+	rebuilt(10, 0), rebuilt(100, 0), rebuilt(500, 1000),
+	{group: one, what: "500 meshes x 100, beside 10 meshes x 100", ours: figure{"AgainstRebuilding/apply/meshes=500", "ns/op"}, peer: figure{"AgainstRebuilding/apply/meshes=10", "ns/op"}, goal: 2},
+	{group: one, what: "name published, 1,000,000 beside 1,000", ours: figure{"Apply/1M", "ns/op"}, peer: figure{"Apply/1k", "ns/op"}, goal: 3},
+	{group: one, what: "Dataplane read, 1,000 meshes beside 10", ours: figure{"Policies/a_Dataplane_more/meshes=1000", "ns/op"}, peer: figure{"Policies/a_Dataplane_more/meshes=10", "ns/op"}, goal: 2},
+
+	{group: full, what: "a /16, beside an empty one", ours: figure{"Pool/v4-16-full", "µs/full"}, peer: figure{"Pool/v4-16-full", "µs/empty"}, goal: 2},
+	{group: full, what: "a /64, all but 65,536 excluded, beside empty", ours: figure{"Pool/v6-64-all-but-65536-excluded", "µs/full"}, peer: figure{"Pool/v6-64-all-but-65536-excluded", "µs/empty"}, goal: 2},
+	{group: full, what: "the first 65,534 of a /64, beside empty", ours: figure{"Pool/v6-64-first-65534-full", "µs/full"}, peer: figure{"Pool/v6-64-first-65534-full", "µs/empty"}, goal: 2},
+	{group: full, what: "a /16, with owners, beside Docker's bits", ours: figure{"PoolBesideDocker/v4-16-full", "meshvip-ns"}, peer: figure{"PoolBesideDocker/v4-16-full", "docker-ns"}, goal: 10},
+	{group: full, what: "a /64, with owners, beside Docker's bits", ours: figure{"PoolBesideDocker/v6-64-first-65534-full", "meshvip-ns"}, peer: figure{"PoolBesideDocker/v6-64-first-65534-full", "docker-ns"}, goal: 10},
+
+	{group: million, what: "first sync into bolt", ours: firstSync, goal: 30e9},
+	{group: million, what: "load and verify from bolt", ours: loaded, goal: 5e9},
+	{group: million, what: "server started again, until it can answer", ours: started, goal: 5},
+	{group: million, what: "the same, beside a server with plugin hosts", ours: started, peer: hostsRead, goal: 2},
+	{group: million, what: "live heap of an entry, after the first sync", ours: figure{firstSync.bench, "B/entry"}, goal: 1024},
+	{group: million, what: "live heap of an entry, after loading", ours: figure{loaded.bench, "B/entry"}, goal: 1024},
+	{group: million, what: "live heap of an entry, whole server", ours: figure{started.bench, "meshvip-B/name"}, goal: 1024},
+
+	{group: change, what: "file written to answer over UDP, p50", ours: figure{"Change/file", "p50-ms"}},
+	{group: change, what: "file written to answer over UDP, p99", ours: figure{"Change/file", "p99-ms"}, goal: 50},
+
+	{group: inEtcd, what: "one new entry committed", ours: figure{"Commit/one", "ns/op"}, peer: figure{"Commit/one-bare", "ns/op"}, goal: 1.5},
+	{group: inEtcd, what: "40 new entries committed", ours: figure{"Commit/forty", "ns/op"}, peer: figure{"Commit/forty-bare", "ns/op"}, goal: 1.5},
+	{group: inEtcd, what: "100,000 entries loaded", ours: figure{"Load/entries=100000", "ns/op"}, peer: figure{"Load/entries=100000-bare", "ns/op"}, goal: 2},
+	{group: inEtcd, what: "new entry, from the leader to a follower", ours: figure{"Follow", "ours-ns/op"}, peer: figure{"Follow", "bare-ns/op"}, goal: 1.5},
 }
 
-// ratio is the row of a benchmark that compares by itself.
-func ratio(what, bench string, goal float64) row {
-	return row{what: what, bench: bench, unit: "ratio", goal: goal}
+// asked is the row of a question beside a plugin's time for the same.
+func asked(what string, names int, peer string, goal float64) row {
+	bench := fmt.Sprintf("ServeDNS/names=%d/%s", names, what)
+	return row{
+		group: question, what: fmt.Sprintf("%s, %s names, beside %s", what, thousands(names), peer),
+		ours: figure{bench, "meshvip-ns"}, peer: figure{bench, peer + "-ns"}, goal: goal,
+	}
 }
 
-// ofFile is ratio for one that compares with plugin file too.
-func ofFile(what, bench string, goal float64) row {
-	return row{what: what, bench: bench, unit: "file-ratio", goal: goal}
+// larger is the row of a question among a million names beside ten thousand.
+func larger(what string, goal float64) row {
+	return row{
+		group: question, what: what + ", 1,000,000 names, beside 10,000",
+		ours: figure{"ServeDNS/names=1000000/" + what, "meshvip-ns"}, peer: figure{"ServeDNS/names=10000/" + what, "meshvip-ns"}, goal: goal,
+	}
 }
 
-// applied is the row of one new entry in a table of n entries in meshes,
-// against another.
-func applied(store string, n, meshes, peerN, peerMeshes int, goal float64) row {
-	name := func(n, m int) string { return fmt.Sprintf("ApplyOne/store=%s/entries=%d/meshes=%d", store, n, m) }
-	what := fmt.Sprintf("one new entry, %s: %s entries in %s meshes to %s in %s",
-		store, thousands(n), thousands(meshes), thousands(peerN), thousands(peerMeshes))
-	return row{what: what, bench: name(n, meshes), unit: ns, peer: name(peerN, peerMeshes), peerUnit: ns, goal: goal}
+// allocated is the row of what a question allocates.
+func allocated(what string) row {
+	return row{group: question, what: what + ", allocations", ours: figure{"ServeDNS/names=1000000/" + what, "meshvip-allocs"}, goal: 4}
 }
 
-// rebuilt is the row of one new entry against the rebuilding of all tables.
-func rebuilt(meshes int) row {
+// added is the row of one new entry in a table beside one in another.
+func added(store, table, other string, goal float64) row {
+	bench := "OneEntry/store=" + store
+	return row{group: one, what: fmt.Sprintf("%s, %s meshes, beside %s", store, table, other), ours: figure{bench, table + "-ns"}, peer: figure{bench, other + "-ns"}, goal: goal}
+}
+
+// rebuilt is the row of one new entry beside the rebuilding of all tables, as
+// control planes do that keep a table for each mesh.
+func rebuilt(meshes int, goal float64) row {
 	name := func(how string) string { return fmt.Sprintf("AgainstRebuilding/%s/meshes=%d", how, meshes) }
 	return row{
-		what:  fmt.Sprintf("one new entry in %d meshes of 100 services, of the time of a rebuild", meshes),
-		bench: name("apply"), unit: ns, peer: name("rebuild"), peerUnit: ns, goal: 0.1,
+		group: one, what: fmt.Sprintf("%d meshes x 100, beside a rebuild", meshes),
+		ours: figure{name("apply"), "ns/op"}, peer: figure{name("rebuild"), "ns/op"}, goal: goal, times: true,
 	}
-}
-
-// thousands prints n with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
