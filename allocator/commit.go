@@ -39,6 +39,8 @@ func (a *Allocator) commit(ctx context.Context, d *Delta, conclude func()) error
 	for _, p := range parts {
 		total += len(p.Rows)
 	}
+	a.t.inParts = len(parts) > 1
+	defer func() { a.t.whole() }()
 	progress := newProgress(a.cfg.Logger, total)
 	for i := range parts {
 		err := a.commitPart(ctx, parts[i], conclude)

@@ -101,7 +101,8 @@ func (m *machine) twin(t *rapid.T, b vip.Batch) {
 	cfg.OnCommit = nil
 	running := time.Duration(0)
 	cfg.Running = func() time.Duration { return running }
-	old, err := allocator.Open(context.Background(), stores[0], cfg)
+	limited := func(i int) allocator.Store { return &bounded{&failNth{faulty: &faulty{Store: stores[i]}}, m.limits} }
+	old, err := allocator.Open(context.Background(), limited(0), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func (m *machine) twin(t *rapid.T, b vip.Batch) {
 			t.Fatal(err)
 		}
 	}
-	fresh, err := allocator.Open(context.Background(), stores[1], cfg)
+	fresh, err := allocator.Open(context.Background(), limited(1), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

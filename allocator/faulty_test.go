@@ -16,6 +16,7 @@ type faulty struct {
 	// before fails the next commit, after applies it and fails all the same;
 	// the fault has then been used. silent fails Revision for as long as it is set.
 	before, after, silent bool
+	look                  func() // if not nil, after each commit
 }
 
 func (s *faulty) Commit(ctx context.Context, d allocator.Delta) error {
@@ -27,6 +28,9 @@ func (s *faulty) Commit(ctx context.Context, d allocator.Delta) error {
 		return err
 	}
 	s.commits++
+	if s.look != nil {
+		s.look()
+	}
 	if s.after {
 		s.after = false
 		return errFault

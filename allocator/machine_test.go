@@ -19,13 +19,16 @@ import (
 // property_test.go.
 type machine struct {
 	store *faulty
-	clock clock
-	cfg   allocator.Config
-	a     *allocator.Allocator
-	o     *oracle
-	start time.Duration // clock.running when a was opened
-	base  time.Duration // the table's clock then
-	lost  bool          // the reply to the last commit is lost, and not yet found out
+	// limits are the store's. Where it has any, no reply is lost: how far a change
+	// has come then is not for the oracle to say (see parts_property_test.go).
+	limits allocator.Limits
+	clock  clock
+	cfg    allocator.Config
+	a      *allocator.Allocator
+	o      *oracle
+	start  time.Duration // clock.running when a was opened
+	base   time.Duration // the table's clock then
+	lost   bool          // the reply to the last commit is lost, and not yet found out
 	// told is the table as OnCommit told of it; all is what the store had after
 	// the last step.
 	told map[vip.Key]*vip.Row
@@ -49,12 +52,13 @@ type machine struct {
 }
 
 func newMachine(t *rapid.T) *machine {
+	limits := rapid.SampledFrom([]allocator.Limits{{}, {}, {}, {Keys: 8}, {Keys: 11}}).Draw(t, "limits")
 	m := &machine{
-		store: &faulty{Store: memstore.New()}, o: newOracle(), clock: clock{wall: time.Unix(1e9, 0)},
+		store: &faulty{Store: memstore.NewLimited(limits)}, limits: limits, o: newOracle(), clock: clock{wall: time.Unix(1e9, 0)},
 		told: make(map[vip.Key]*vip.Row), last: make(map[netip.Addr]release), ids: make(map[string]string),
 	}
 	m.cfg = allocator.Config{
-		Layout: someLayout().Draw(t, "layout"), Cooldown: someCooldown().Draw(t, "cooldown"), MaxRelease: someLimit().Draw(t, "limit"),
+		Layout: someLayout().Draw(t, "layout"), Cooldown: m.someCooldown().Draw(t, "cooldown"), MaxRelease: someLimit().Draw(t, "limit"),
 		Forget:  rapid.SampledFrom([]int{1, 3, 1000}).Draw(t, "forget"),
 		Now:     func() time.Time { return m.clock.wall },
 		Running: func() time.Duration { return m.clock.running },
@@ -67,10 +71,24 @@ func newMachine(t *rapid.T) *machine {
 			m.toldMoves = append(m.toldMoves, c.Moves...)
 		},
 	}
+	m.store.look = func() {
+		if err := allocator.Check(m.load(t)); err != nil {
+			t.Fatalf("after a commit: %v", err)
+		}
+	}
 	m.o.forget = m.cfg.Forget
 	m.quarantine(t)
 	m.open(t)
 	return m
+}
+
+// someCooldown draws a cooldown; where a change may be in parts, one that does not
+// end in the nanoseconds between these, for the oracle knows them as one.
+func (m *machine) someCooldown() *rapid.Generator[time.Duration] {
+	if m.limits == (allocator.Limits{}) {
+		return someCooldown()
+	}
+	return rapid.SampledFrom([]time.Duration{time.Minute + time.Millisecond, time.Hour + time.Millisecond})
 }
 
 // quarantine makes the store, which nobody has open, one that was restored and
@@ -135,7 +153,11 @@ func (m *machine) since() time.Duration { return m.base + m.clock.running - m.st
 // change runs an operation that may commit, under a fault that is drawn. The
 // oracle does the same in steps, as far as the operation can have come.
 func (m *machine) change(t *rapid.T, steps []func(o *oracle) bool, do func() error) (done bool) {
-	fault := rapid.SampledFrom([]string{"", "", "", "", "before", "after"}).Draw(t, "fault")
+	faults := []string{"", "", "", "", "before", "after"}
+	if m.limits != (allocator.Limits{}) {
+		faults = faults[:5]
+	}
+	fault := rapid.SampledFrom(faults).Draw(t, "fault")
 	m.store.before, m.store.after = fault == "before", fault == "after"
 	stuck := m.lost && m.store.silent
 	commits := m.store.commits
@@ -173,6 +195,10 @@ func (m *machine) change(t *rapid.T, steps []func(o *oracle) bool, do func() err
 // clockWritten: an operation has written what it changed, or, where it is a Tick
 // that changes nothing, the clock while addresses cool down.
 func (m *machine) clockWritten(t *rapid.T, commits, wrote int, tick bool) {
+	if m.limits != (allocator.Limits{}) && wrote > 0 && commits > wrote {
+		m.inParts(t, commits)
+		commits = wrote
+	}
 	now := m.o.at(m.since())
 	cooling := len(m.o.quarantine) > 0
 	for _, r := range m.o.past {
@@ -184,6 +210,24 @@ func (m *machine) clockWritten(t *rapid.T, commits, wrote int, tick bool) {
 	}
 	if commits != wrote || tick && wrote == 0 && cooling {
 		t.Fatalf("%d commits, want %d; an address cools down: %v", commits, wrote, cooling)
+	}
+}
+
+// inParts tells the oracle that a step was written in n parts: each is a little later
+// than the one before.
+func (m *machine) inParts(t *rapid.T, n int) {
+	s := m.load(t)
+	near := func(at, want time.Duration) time.Duration {
+		if d := at - want; 0 <= d && d < time.Duration(n) {
+			return at
+		}
+		return want
+	}
+	m.o.clock = near(s.Meta.Clock, m.o.clock)
+	for _, h := range s.Addrs {
+		if was, ok := m.o.past[h.Addr]; ok && h.Released && was.owner == h.Owner {
+			m.o.past[h.Addr] = release{h.Owner, near(h.At, was.at)}
+		}
 	}
 }
 
@@ -269,7 +313,7 @@ func (m *machine) configure(t *rapid.T) {
 	if rapid.Bool().Draw(t, "other layout") {
 		m.cfg.Layout = someLayout().Draw(t, "layout")
 	}
-	m.cfg.Cooldown, m.cfg.MaxRelease = someCooldown().Draw(t, "cooldown"), someLimit().Draw(t, "limit")
+	m.cfg.Cooldown, m.cfg.MaxRelease = m.someCooldown().Draw(t, "cooldown"), someLimit().Draw(t, "limit")
 	if err := m.a.Configure(m.cfg); err != nil {
 		t.Fatal(err)
 	}

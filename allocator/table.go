@@ -22,6 +22,10 @@ type table struct {
 	given map[netip.Addr]int
 	// ungiven are those that some row no longer has, of the delta at hand.
 	ungiven []netip.Addr
+	// inParts: the delta at hand is a part of one, so that the pools' cursors are
+	// held back. later are the addresses that have come free in it.
+	inParts bool
+	later   []netip.Addr
 	// used counts the live addresses of each pool.
 	used map[netip.Prefix]int
 	// released are the addresses that their owner has given back, or whose
@@ -161,8 +165,19 @@ func (t *table) apply(d Delta) {
 		t.setPools(t.meta.Pools, t.layout)
 		return
 	}
-	t.reopen(append(free, t.ungiven...))
-	t.ungiven = nil
+	free = append(free, t.ungiven...)
+	if t.ungiven = nil; t.inParts {
+		t.later = append(t.later, free...)
+		return
+	}
+	t.reopen(free)
+}
+
+// whole says that the delta which the last ones were parts of has come to its end.
+func (t *table) whole() {
+	free := t.later
+	t.inParts, t.later = false, nil
+	t.reopen(free)
 }
 
 // setRow replaces old by row in every index; either may be nil.
