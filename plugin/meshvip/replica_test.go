@@ -16,8 +16,10 @@ func TestAddressesThatMayBeSomebodyElsesAreNotAnswered(t *testing.T) {
 	stale, _, _ := fixture{lines: "store etcd http://127.0.0.1:2379\nstale serve"}.handler(t)
 	stale.table = tab
 	questions := []dns.Question{
-		{Name: "backend.mesh.", Qtype: dns.TypeA}, {Name: "backend.mesh.", Qtype: dns.TypeTXT},
-		{Name: "nope.mesh.", Qtype: dns.TypeA}, {Name: "mesh.", Qtype: dns.TypeSOA},
+		{Name: "backend.mesh.", Qtype: dns.TypeA},
+		{Name: "backend.mesh.", Qtype: dns.TypeTXT},
+		{Name: "nope.mesh.", Qtype: dns.TypeA},
+		{Name: "mesh.", Qtype: dns.TypeSOA},
 		{Name: "1.0.0.240.in-addr.arpa.", Qtype: dns.TypePTR},
 	}
 	for _, isStale := range []bool{false, true, false} {
