@@ -34,7 +34,7 @@ func (s *session) readEtcd(ctx context.Context, t *meshvip.Table) (etcdstore.See
 // unreadEtcd is the error of a table in etcd that cannot be read.
 func unreadEtcd(t target, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return unopened("%s, which %s names, has no table: the first server that allocates begins one, or"+
+		return unopened("there is no %s, which %s names: the first server that allocates begins one, or"+
 			" \"meshvipctl migrate --from FILE\" brings one there", t.place(), t.by)
 	}
 	return unopened("%w", err)

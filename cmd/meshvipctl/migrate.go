@@ -127,7 +127,7 @@ func (s *session) migrateIn(ctx context.Context, o migrateOptions, table *meshvi
 			return unopened("%w", err)
 		default:
 			r.compare(source, seen.State)
-			return s.migrateThere(r, to, errTableThere)
+			return s.migrateThere(r)
 		}
 		if seen.Led {
 			r.Outcome = migrateRefused
@@ -149,24 +149,21 @@ func (s *session) migrateIn(ctx context.Context, o migrateOptions, table *meshvi
 	}
 	r.compare(source, seen.State)
 	if err != nil {
-		return s.migrateThere(r, to, err)
+		return s.migrateThere(r)
 	}
 	r.Outcome = migrateDone
 	return s.migrateEnd(r, nil)
 }
 
-// errTableThere is what a dry run has instead of the error of making a table.
-var errTableThere = errors.New("there is a table")
-
 // migrateThere ends a migration that found a table: the same, or another.
-func (s *session) migrateThere(r *migrateReport, to target, why error) error {
+func (s *session) migrateThere(r *migrateReport) error {
 	if r.Difference == "" {
 		r.Outcome = migrateThere
 		return s.migrateEnd(r, nil)
 	}
 	r.Outcome = migrateRefused
-	return s.migrateEnd(r, wrong("%s has a table already, and it is not that of %s, so nothing is written: state another prefix,"+
-		" or bring it into a file with --to and then delete the keys of the prefix: %w", to.place(), r.From, why))
+	return s.migrateEnd(r, wrong("there is %s already, and it is not that of %s, so nothing is written: state another prefix,"+
+		" or bring it into a file with --to and then delete the keys of the prefix", r.To, r.From))
 }
 
 // keysOf returns how many keys a table has in etcd, but for those that stand before

@@ -41,7 +41,7 @@ const shownBytes = 300
 
 // shownLine returns a line of a backup for a message.
 func shownLine(line []byte) string {
-	line = bytes.TrimSpace(line)
+	line = bytes.ReplaceAll(bytes.TrimSpace(line), []byte(`,"`), []byte(`, "`)) // so that it can be wrapped
 	if len(line) == 0 {
 		return "nothing more"
 	}

@@ -52,6 +52,29 @@ The store as it lies: no server has it open
 `)
 }
 
+func TestAStatusSaysWhoAllocates(t *testing.T) {
+	t.Parallel()
+	lag, age := uint64(1), 75.0
+	for want, s := range map[string]admin.Status{
+		`
+  role        leader: it allocates, and all other replicas follow it
+  in step     1 revision behind; known to be as etcd has it 1m15s ago
+`: {Role: admin.Leads, Leader: "cp-1:77", LagRevisions: &lag, ContactAgeSeconds: &age},
+		`
+  role        follower of cp-1:77, which allocates
+`: {Role: admin.Follower, Leader: "cp-1:77"},
+		`
+  role        follower, and none leads at present: nothing new is allocated
+`: {Role: admin.Follower},
+		`
+  leader      cp-1:77 allocates
+`: {Offline: true, Store: "etcd http://etcd:2379", Leader: "cp-1:77"},
+		"\n": {Role: admin.Single},
+	} {
+		same(t, shown(func(p *page) { roleText(p, s) }), want)
+	}
+}
+
 func TestSourcesTellWhatIsWrongWithThem(t *testing.T) {
 	t.Parallel()
 	s := admin.Sources{

@@ -125,7 +125,7 @@ func TestAnOperatorConfirmsMovesAndFollowsThem(t *testing.T) {
 
 func TestAnOperatorIsToldWhichReplicaAllocates(t *testing.T) {
 	etcd := etcdtest.Start(t, etcdtest.WithUnsafeNoFsync())
-	if _, err := etcd.Client(t).Put(context.Background(), "/meshvip/leader/0", "elsewhere:1"); err != nil {
+	if _, err := etcd.Client(t).Put(context.Background(), "/meshvip/leader/elected/0", "elsewhere:1"); err != nil {
 		t.Fatal(err)
 	}
 	s := newSite(t)
@@ -149,7 +149,7 @@ func TestAnOperatorIsToldWhichReplicaAllocates(t *testing.T) {
 	if _, err := c.ConfirmMoves(context.Background(), "0-abcdef"); err == nil || !strings.Contains(err.Error(), "elsewhere:1") {
 		t.Errorf("a follower says %v", err)
 	}
-	if _, err := etcd.Client(t).Delete(context.Background(), "/meshvip/leader/0"); err != nil {
+	if _, err := etcd.Client(t).Delete(context.Background(), "/meshvip/leader/elected/0"); err != nil {
 		t.Fatal(err)
 	}
 	is(admin.Leads, replicaName())
