@@ -34,13 +34,13 @@ func (s *simulation) run(ctx context.Context, w io.Writer) error {
 	fmt.Fprintf(w, "%d entries in %d meshes, store %s, synced %v, pool %v, cooldown %v, seed %d;\n"+
 		"each day %.4g %% of the entries go, and as many come, of whom %.4g %% were there before; %.4g %% of the meshes go whole\n",
 		s.Entries, s.Meshes, s.Store, s.Sync, s.Pool, s.Cooldown, s.Seed, 100*s.Churn, 100*s.Returns, 100*s.Turnover)
-	before := written()
+	before, used := written(), processor("self")
 	took, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "first sync: %.2f s, %d B written for an entry; %d B of heap for an entry, %.1f MiB of file\n\n",
-		took.Seconds(), (written()-before)/s.Entries, s.heap()/s.Entries, float64(s.fileSize())/(1<<20))
+	fmt.Fprintf(w, "first sync: %.2f s (%.2f s of processor time), %d B written for an entry; %d B of heap for an entry, %.1f MiB of file\n\n",
+		took.Seconds(), (processor("self") - used).Seconds(), (written()-before)/s.Entries, s.heap()/s.Entries, float64(s.fileSize())/(1<<20))
 	fmt.Fprint(w, columns)
 	var last today
 	for n := range s.Days {
@@ -90,21 +90,21 @@ func (s *simulation) end(ctx context.Context, w io.Writer) error {
 		return nil
 	}
 	cooling := s.meter.cooling
-	var times []time.Duration
+	var times, cpus []time.Duration
 	for range restarts {
 		if err := s.alloc.Close(); err != nil {
 			return err
 		}
 		s.alloc, s.meter = nil, nil
 		runtime.GC()
-		begun := time.Now()
+		begun, used := time.Now(), processor("self")
 		if err := s.open(ctx); err != nil {
 			return err
 		}
-		times = append(times, time.Since(begun))
+		times, cpus = append(times, time.Since(begun)), append(cpus, processor("self")-used)
 		s.meter.cooling = cooling
 	}
-	fmt.Fprintf(w, "restart: %.2f s; %d B of heap for an entry then\n", median(times).Seconds(), s.heap()/s.Entries)
+	fmt.Fprintf(w, "restart: %.2f s (%.2f s of processor time); %d B of heap for an entry then\n", median(times).Seconds(), median(cpus).Seconds(), s.heap()/s.Entries)
 	if err := s.auditStore(ctx, s.meter); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -56,14 +57,14 @@ func (s *simulation) serving(ctx context.Context, w io.Writer, what, name string
 	if err := p.answers(ctx, name); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s: answers after %.2f s", what, time.Since(begun).Seconds())
+	fmt.Fprintf(w, "%s: answers after %.2f s (%.2f s of processor time)", what, time.Since(begun).Seconds(), p.processor().Seconds())
 	// That the files are followed shows when one of them has changed.
 	if err := errors.Join(r.add(0), p.answers(ctx, r.added(0))); err != nil {
 		return err
 	}
 	anon, file, peak := p.memory()
-	fmt.Fprintf(w, ", has read its files after %.2f s; resident: %d MiB, and %d MiB of the store's file; at most %d MiB\n",
-		time.Since(begun).Seconds(), anon>>10, file>>10, peak>>10)
+	fmt.Fprintf(w, ", has read its files after %.2f s (%.2f s)\n  resident: %d MiB, and %d MiB of files, the store's and its own; at most %d MiB\n",
+		time.Since(begun).Seconds(), p.processor().Seconds(), anon>>10, file>>10, peak>>10)
 	var times []time.Duration
 	for i := range alone {
 		begun := time.Now()
@@ -72,7 +73,7 @@ func (s *simulation) serving(ctx context.Context, w io.Writer, what, name string
 		}
 		times = append(times, time.Since(begun))
 	}
-	begun = time.Now()
+	begun, used := time.Now(), p.processor()
 	for i := range atOnce {
 		if err := r.add(1 + alone + i); err != nil {
 			return err
@@ -83,8 +84,8 @@ func (s *simulation) serving(ctx context.Context, w io.Writer, what, name string
 			return err
 		}
 	}
-	fmt.Fprintf(w, "  a file that changes is answered after %d ms; %d that change at once: %.0f changes a second\n",
-		median(times).Milliseconds(), atOnce, atOnce/time.Since(begun).Seconds())
+	fmt.Fprintf(w, "  a file that changes is answered after %d ms; %d that change at once: %.0f changes a second, of %.2f ms of processor time each\n",
+		median(times).Milliseconds(), atOnce, atOnce/time.Since(begun).Seconds(), 1000*(p.processor()-used).Seconds()/atOnce)
 	return r.remove()
 }
 
@@ -158,6 +159,8 @@ func (p *server) stop() {
 	_ = p.cmd.Cancel() // it may have ended
 	<-p.done
 }
+
+func (p *server) processor() time.Duration { return processor(strconv.Itoa(p.cmd.Process.Pid)) }
 
 // memory returns what the server has in RAM of its own, what of files, and the most
 // that it had in all, in KiB; 0 where the system does not tell.

@@ -132,7 +132,7 @@ func (s *simulation) events() []event {
 
 // spend lets a day pass.
 func (s *simulation) spend(ctx context.Context, n int) (today, error) {
-	d := today{day: n, written: -written()}
+	d := today{day: n, written: -written(), processor: -processor("self")}
 	s.fleet.tally, s.meter.counts = tally{}, counts{}
 	end := s.now + day
 	tick := s.now + s.Tick
@@ -158,6 +158,7 @@ func (s *simulation) spend(ctx context.Context, n int) (today, error) {
 		d.applies = append(d.applies, took...)
 	}
 	d.written += written() - d.tickWritten
+	d.processor += processor("self")
 	s.look(&d)
 	s.total.add(d.counts)
 	s.sum.add(d.tally)

@@ -17,6 +17,7 @@ type today struct {
 	waiting []int // how many waited, at each tick
 	// written are the bytes that batches wrote to files, tickWritten those of ticks.
 	written, tickWritten int
+	processor            time.Duration
 	entries              int
 	// size are the addresses of the pool, of which live have an entry, cooling ones
 	// had one within the cooldown, and past ones are remembered to have had one.
@@ -27,8 +28,8 @@ type today struct {
 
 // columns are the head of the table of days.
 const columns = "" +
-	"      entries  mean  Apply µs       tick µs         in     keys a  KiB written   % of the pool           past      heap    file\n" +
-	" day  changed  wait   p50    p99     p50    max  store     entry  batch  tick   live  cooling  unused   owners   B/entry   MiB\n"
+	"      entries  mean  CPU µs  Apply µs       tick µs         in     keys a  KiB written   % of the pool           past      heap    file\n" +
+	" day  changed  wait  an entry  p50    p99     p50    max  store     entry  batch  tick   live  cooling  unused   owners   B/entry   MiB\n"
 
 // print prints a line of the table.
 func (d today) print(w io.Writer) {
@@ -36,8 +37,8 @@ func (d today) print(w io.Writer) {
 	applies := slices.Sorted(slices.Values(d.applies))
 	ticks := slices.Sorted(slices.Values(d.ticks))
 	kib := func(bytes, n int) float64 { return float64(bytes) / 1024 / float64(max(n, 1)) }
-	fmt.Fprintf(w, "%4d %8d %5.0f %5d %6d %7d %6d %5.0f%% %9.2f %6.1f %5.1f %6.2f %8.2f %7.2f %8d %9d %5.0f\n",
-		d.day, changed, d.meanWaiting(),
+	fmt.Fprintf(w, "%4d %8d %5.0f %8d %5d %6d %7d %6d %5.0f%% %9.2f %6.1f %5.1f %6.2f %8.2f %7.2f %8d %9d %5.0f\n",
+		d.day, changed, d.meanWaiting(), d.processor.Microseconds()/int64(changed),
 		at(applies, 50).Microseconds(), at(applies, 99).Microseconds(),
 		at(ticks, 50).Microseconds(), at(ticks, 100).Microseconds(),
 		100*d.counts.took.Seconds()/max(total(applies)+total(ticks), 1).Seconds(),
