@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -122,6 +123,11 @@ func (s *simulation) startServer(ctx context.Context) (*server, error) {
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = 30 * time.Second
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = s.Dir, log, log
+	// What makes the simulation faster would give the server memory that it has not
+	// as a rule.
+	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "GOGC=") || strings.HasPrefix(v, "GOMEMLIMIT=")
+	})
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
