@@ -142,9 +142,12 @@ func (k *keeper) compare(c contact) {
 	}
 	switch {
 	case k.torn != "":
-	case k.term != nil || own.rev >= c.now.rev:
+	case own.rev >= c.now.rev:
 		k.confirm(c.sent)
 		k.waiting = nil
+	case k.term != nil:
+		// It may have been deposed, and not know yet: what it has is no better than
+		// that of others. If etcd has its own last commit, that is known soon.
 	case k.waiting == nil:
 		k.waiting = &c
 	case c.sent-k.waiting.sent > mute:
