@@ -41,7 +41,7 @@ func newChaos(t *testing.T, members int, cooldown time.Duration) *chaos {
 	c := &chaos{cluster: newCluster(t, h, 3, members, "pool "+poolCIDR), seed: seed}
 	// What is listed, and what has cooled down, leaves some of the pool free.
 	const listed, spare = 16, 4
-	fresh := cooldown / time.Duration(len(pool())-len(stable)-listed-spare)
+	fresh := cooldown / time.Duration(len(usable(poolCIDR))-len(stable)-listed-spare)
 	c.churn = newChurn(t, h, c.resources, seed, listed, fresh)
 	c.inj = newInjector(c.cluster, seed)
 	c.start()

@@ -75,7 +75,7 @@ func (c *client) forward(service string) {
 }
 
 // reverse asks for the name of an address.
-func (c *client) reverse(addr netip.Addr) {
+func (c *client) reverse(addr netip.Addr) answer {
 	a := answer{reverse: true, addr: addr}
 	for _, rr := range c.ask(&a, reverseName(addr), dns.TypePTR).Answer {
 		if rec, ok := rr.(*dns.PTR); ok {
@@ -83,6 +83,7 @@ func (c *client) reverse(addr netip.Addr) {
 		}
 	}
 	c.h.answered(a)
+	return a
 }
 
 // reverseName returns the name at which an address has its PTR.

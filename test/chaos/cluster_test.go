@@ -93,9 +93,9 @@ func (c *cluster) answers(r *replica) {
 	}
 }
 
-// pool returns the addresses that can be given out.
-func pool() (all []netip.Addr) {
-	p := netip.MustParsePrefix(poolCIDR)
+// usable returns the addresses of a pool that can be given out.
+func usable(cidr string) (all []netip.Addr) {
+	p := netip.MustParsePrefix(cidr)
 	for a := p.Addr().Next(); p.Contains(a.Next()); a = a.Next() {
 		all = append(all, a)
 	}
@@ -170,7 +170,7 @@ func (c *cluster) clients(n int, seed uint64, some func(*rand.Rand) string) (sto
 		for i := range n {
 			cl := &client{
 				h: c.h, r: r, rnd: rand.New(rand.NewPCG(seed, uint64(10*r.n+i))),
-				pool: pool(), some: some, timeout: time.Second,
+				pool: usable(poolCIDR), some: some, timeout: time.Second,
 			}
 			running.Go(func() { cl.run(ctx) })
 		}

@@ -10,8 +10,12 @@ import (
 func (h *history) judge(thin, limit time.Duration) error {
 	var wrong []error
 	apart, _ := h.apart()
+	taken, owned := h.taken(), h.owned()
+	if len(taken)+len(owned) > 0 {
+		limit = min(limit, 5*time.Second) // to find that nothing fits may take for ever
+	}
 	for _, found := range [][]error{
-		h.taken(), h.ordered(), h.owned(), h.denied(), apart, h.moves(), h.unasked(), h.kept(), h.refused(),
+		taken, h.ordered(), owned, h.denied(), apart, h.moves(), h.unasked(), h.kept(), h.refused(),
 	} {
 		for i, err := range found {
 			if i == 5 {

@@ -69,11 +69,13 @@ func (c *cluster) agreed(want map[string]bool) (has map[string]netip.Addr, why s
 }
 
 // confirms says why a replica's PTR records are not what the A records are in
-// reverse, "" if they are. Nor have other addresses of the first pool a name.
+// reverse, "" if they are. Nor have the other addresses of a small pool a name.
 func (r *replica) confirms(has map[string]netip.Addr) string {
 	want := make(map[string]string)
-	for _, addr := range pool() {
-		want[reverseName(addr)] = ""
+	if strings.Contains(r.block, "pool "+poolCIDR) {
+		for _, addr := range usable(poolCIDR) {
+			want[reverseName(addr)] = ""
+		}
 	}
 	for name, addr := range has {
 		if dotted(name) == name {
