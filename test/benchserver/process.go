@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -100,15 +101,22 @@ func (p *process) printed() string {
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }
 
-// stop ends the server with SIGTERM, or its group with SIGKILL where that does not
-// help.
+// stop ends the server with SIGTERM, and what is left of its group with SIGKILL, and
+// waits until all of it is gone.
 func (p *process) stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
 	case <-p.done:
 	case <-time.After(10 * time.Second):
 	}
-	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // what is left of its group
+	pace := time.NewTicker(5 * time.Millisecond)
+	defer pace.Stop()
+	for range 2000 { // somebody's child that is not waited for must not hold us up for ever
+		if errors.Is(syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL), syscall.ESRCH) {
+			break
+		}
+		<-pace.C
+	}
 	<-p.done
 }
 
