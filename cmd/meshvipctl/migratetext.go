@@ -99,10 +99,11 @@ func (s *session) migrateEnd(r *migrateReport, err error) error {
 	if err != nil {
 		return err
 	}
-	if (r.Outcome == migrateDone) && !r.Same {
+	switch {
+	case r.Outcome != migrateDone:
+	case !r.Same:
 		return wrong("what was written to %s is not what %s has: do not use it; %s", r.To, r.From, r.Difference)
-	}
-	if r.Outcome == migrateDone {
+	case r.Leader == "": // or it is not to be used yet
 		s.note("use %s from now on, and no longer %s: two tables give addresses without knowing of each other", r.To, r.From)
 	}
 	return nil
