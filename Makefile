@@ -32,10 +32,15 @@ PLAIN       = $(filter-out $(CONCURRENT) $(MODULE)/test/interop%,$(shell go list
 # The packages with tests over random input.
 RANDOM_INPUT = $(shell grep -rl --include='*_test.go' pgregory.net/rapid . | xargs -n 1 dirname | sort -u)
 
+# Debian packages that test/benchserver measures beside ours, and its flags:
+# make bench-server BENCHSERVER=-quick
+BENCH_SERVER_PACKAGES := dnsperf knot nsd
+BENCHSERVER           ?=
+
 # Debian packages with the DNS clients and servers that test/interop talks to.
 INTEROP_PACKAGES := bind9 bind9-dnsutils bind9-host bind9-utils iproute2 knot knot-dnsutils nsd unbound
 
-.PHONY: help build coredns-full run test nightly bench bench-compare lint fuzz interop clean tools etcd cluster chaos
+.PHONY: bench-server help build coredns-full run test nightly bench bench-compare lint fuzz interop clean tools etcd cluster chaos
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -112,6 +117,11 @@ bench: ## print one table of the benchmarks beside their peers (BENCH=regexp, RO
 bench-compare: tools ## compare the benchmarks of two commits (OLD=commit, NEW=HEAD, BENCH=regexp)
 	@if [[ -z '$(OLD)' ]]; then echo 'which commit to compare with? make bench-compare OLD=commit [NEW=HEAD] BENCH=regexp' >&2; exit 2; fi
 	go run ./test/ratio compare -rounds $(ROUNDS) -benchtime '$(BENCHTIME)' -bench '$(BENCH)' '$(OLD)' '$(NEW)'
+
+bench-server: build ## ask real servers with dnsperf, ours and its peers (Debian; installs them)
+	@test/interop/install $(BENCH_SERVER_PACKAGES) || echo 'measuring with what is there'
+	cd "$$(go list -m -f '{{.Dir}}' github.com/coredns/coredns)" && go build -buildvcs=false -o $(CURDIR)/bin/coredns-stock .
+	go run ./test/benchserver -json bin/bench-server.json $(BENCHSERVER)
 
 tools: # the linters, at the versions that tools/go.mod pins
 	@cd tools && go build -buildvcs=false -o ../bin/tools/ tool
