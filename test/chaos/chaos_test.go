@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -144,10 +145,11 @@ func TestNoAddressIsGivenTwiceInLongChaos(t *testing.T) {
 		t.Fatalf("MESHVIP_CHAOS=%s: %v", v, err)
 	}
 	c := newChaos(t, 3, 20*time.Second)
+	all := slices.Concat(injections, forLong)
 	c.run(func() {
 		for c.h.now() < long && !t.Failed() {
 			c.inj.settled = c.inj.rnd.IntN(3) > 0
-			c.inj.inject(injections[c.inj.rnd.IntN(len(injections))])
+			c.inj.inject(all[c.inj.rnd.IntN(len(all))])
 		}
 		c.inj.settled = true
 	})

@@ -31,7 +31,7 @@ type injection struct {
 	do   func(*injector)
 }
 
-// injections are all kinds. Each leaves nothing broken behind.
+// injections are kinds of all forms. Each leaves nothing broken behind.
 var injections = []injection{
 	{"kill a replica", (*injector).kill},
 	{"end a replica", (*injector).terminate},
@@ -52,6 +52,12 @@ var injections = []injection{
 	{"two faults at once", (*injector).overlap},
 }
 
+// forLong are kinds that are for the long form, because they take so long; a test of
+// its own has them beside (wakes_test.go).
+var forLong = []injection{
+	{"stop a replica for longer than the cooldown", (*injector).freezeForLong},
+}
+
 // inject does one kind of harm, notes it, and waits until it is got over.
 func (i *injector) inject(in injection) {
 	i.t.Helper()
@@ -66,7 +72,7 @@ func (i *injector) inject(in injection) {
 	}
 }
 
-// replica returns any replica: the leader as often as all others together.
+// victim returns any replica: the leader as often as all others together.
 func (i *injector) victim() *replica {
 	if i.rnd.IntN(2) == 0 {
 		return i.leader()
@@ -108,12 +114,21 @@ func (i *injector) freezeFollower() {
 	i.freezeReplica(i.replicas[(leader.n+1)%len(i.replicas)])
 }
 
+// freezeForLong stops a replica until others may have the addresses that it knows.
+func (i *injector) freezeForLong() {
+	i.freezeFor(i.victim(), i.h.cooldown, i.h.cooldown+3*lease)
+}
+
 // freezeReplica stops a replica for longer than the lease; the others elect
 // another, and what this one was about to write when it goes on must not count.
 func (i *injector) freezeReplica(r *replica) {
+	i.freezeFor(r, lease+lease/2, 3*lease)
+}
+
+func (i *injector) freezeFor(r *replica, least, most time.Duration) {
 	healed := i.h.harm("stop", r.n, true)
 	r.freeze()
-	i.sleep(lease+lease/2, 3*lease)
+	i.sleep(least, most)
 	r.thaw()
 	healed()
 }
@@ -140,11 +155,14 @@ func (i *injector) broken(kind string, by func(*etcdtest.Proxy)) {
 	healed()
 }
 
+// breaks are the ways in which a network breaks.
+var breaks = []func(*etcdtest.Proxy){(*etcdtest.Proxy).Cut, (*etcdtest.Proxy).Blackhole, (*etcdtest.Proxy).DropReplies}
+
 // cutForLong cuts a replica off until it refuses to answer.
 func (i *injector) cutForLong() {
 	r := i.victim()
 	healed := i.h.harm("cut", r.n, false)
-	r.network([]func(*etcdtest.Proxy){(*etcdtest.Proxy).Cut, (*etcdtest.Proxy).Blackhole, (*etcdtest.Proxy).DropReplies}[i.rnd.IntN(3)])
+	r.network(breaks[i.rnd.IntN(len(breaks))])
 	i.refuses(r)
 	r.network((*etcdtest.Proxy).Heal)
 	healed()
@@ -165,17 +183,24 @@ func (i *injector) reload() {
 	healed()
 }
 
-// overlap breaks a replica while another is broken.
+// overlap breaks something while a replica cannot reach etcd.
 func (i *injector) overlap() {
-	first, second := i.leader(), i.replicas[i.rnd.IntN(len(i.replicas))]
-	healed := i.h.harm("cut", first.n, false)
-	first.network((*etcdtest.Proxy).Cut)
+	r := i.victim()
+	healed := i.h.harm("cut", r.n, false)
+	r.network(breaks[i.rnd.IntN(len(breaks))])
 	i.sleep(0, lease)
-	if second == first {
-		second = i.replicas[(first.n+1)%len(i.replicas)]
+	switch i.rnd.IntN(5) {
+	case 0:
+		i.killEtcd()
+	case 1:
+		i.freezeEtcd()
+	case 2:
+		i.revoke()
+		i.compact()
+	default:
+		i.freezeReplica(i.replicas[(r.n+1)%len(i.replicas)])
 	}
-	i.freezeReplica(second)
-	first.network((*etcdtest.Proxy).Heal)
+	r.network((*etcdtest.Proxy).Heal)
 	healed()
 }
 
