@@ -314,6 +314,41 @@ func TestTheCooldownOutlivesAFailover(t *testing.T) {
 	wantTable(t, p.leader, map[string]string{"b": "10.0.0.1"})
 }
 
+// TestTheClockIsTheLeaders: one that started again counts from what was durable,
+// and its followers with it, however long they have been running.
+func TestTheClockIsTheLeaders(t *testing.T) {
+	t.Parallel()
+	cfg := allocator.Config{Layout: layout("10.0.0.1/32"), Cooldown: time.Hour, MaxRelease: anyRelease}
+	p := newPair(t, cfg)
+	apply(t, p.leader, full(set("m", "a")))
+	p.catchUp(t)
+	p.clock.running += 2 * time.Hour // nothing cools, and nothing is written
+	again := open(t, p.store, &p.clock, cfg)
+	apply(t, again, full(set("m", "b")))
+	p.catchUp(t)
+	if c := p.follower.Address(addr("10.0.0.1")).Cooldown; c != time.Hour {
+		t.Errorf("it cools down for %v", c)
+	}
+	p.follower.Lead()
+	p.clock.running += 59 * time.Minute
+	tick(t, p.follower)
+	wantTable(t, p.follower, map[string]string{"b": ""})
+	// To read the table again takes nothing away from what was counted.
+	if err := p.follower.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.clock.running += 2 * time.Minute
+	tick(t, p.follower)
+	wantTable(t, p.follower, map[string]string{"b": "10.0.0.1"})
+	p.leader.StandDown()
+	again.StandDown()
+	for _, a := range []*allocator.Allocator{p.leader, again} {
+		if err := a.Reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestOneThatStandsDownForgetsWhatItHeld: it is the next one's business, which
 // judges by what the sources say to it.
 func TestOneThatStandsDownForgetsWhatItHeld(t *testing.T) {
