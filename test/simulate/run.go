@@ -60,6 +60,8 @@ func (s *simulation) conclude(w io.Writer, last today) {
 		"%.0f addresses go from one owner to another\n",
 		float64(s.sum.went)/days, float64(s.sum.fresh)/days, float64(s.sum.soon)/days, float64(s.sum.late)/days,
 		float64(s.total.reused)/days)
+	fmt.Fprintf(w, "written in all: %d keys in %d commits, some %d KiB by the estimate that stores are bounded by; %d KiB to the file\n",
+		s.total.keys, s.total.commits, s.total.bytes>>10, s.written>>10)
 	need := float64(s.Entries) * (1 + s.Churn*s.Cooldown.Hours()/24)
 	fmt.Fprintf(w, "needed: entries * (1 + churn a day * days of cooldown) = %.0f of %d addresses, %.1f %%; had or cooling at the end: %d\n",
 		need, last.size, 100*need/float64(last.size), last.live+last.cooling)

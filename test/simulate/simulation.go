@@ -35,6 +35,7 @@ type simulation struct {
 	returned                int // by what Apply reports
 	waited                  bool
 	total                   counts
+	written                 int // bytes, by batches and ticks
 	sum                     tally
 }
 
@@ -161,6 +162,7 @@ func (s *simulation) spend(ctx context.Context, n int) (today, error) {
 	d.processor += processor("self")
 	s.look(&d)
 	s.total.add(d.counts)
+	s.written += d.written + d.tickWritten
 	s.sum.add(d.tally)
 	return d, s.audit()
 }
