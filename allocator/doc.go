@@ -23,6 +23,9 @@
 //   - A table that breaks an invariant is repaired with the least change, or
 //     only reported, and never silently.
 //   - The cost of a change follows the change, not the table and not the pools.
+//   - Of several replicas over one store one leads, which allocates. All others
+//     follow what it commits, write nothing, and show the same table, pools
+//     included; each can take over at any time, and no cooldown is shortened by it.
 //
 // # Where each is decided
 //
@@ -44,8 +47,17 @@
 //	hold.go       releases that are held back
 //	moves.go      what a layout would move, and the operator's word for it
 //	store.go      what a store must do
+//	cost.go       what a delta takes of one commit
 //	split.go      large deltas as several transactions
+//	cutter.go     what goes into which, and rows in steps
 //	commit.go     durable, then in the table, then told; and commits in doubt
+//	role.go       who leads and who follows
+//	patch.go      what a follower sees of a commit
+//	follower.go   (table, patch) → delta: a pure function
+//	follow.go     what another has committed, in the table
+//	reload.go     the table read again
+//	reconcile.go  a store that went back to an older state, made again
+//	rewrite.go    (state, state) → parts, each of which leaves a sound table
 //	imports.go    tables of elsewhere, and what becomes of each of their addresses
 //	backup.go     a whole state as a file, and back
 //	restore.go    a backup and what is left of a table made one
@@ -63,7 +75,9 @@
 //
 // # Caveats
 //
-// An [Allocator] is the only writer of its store. Rows that it hands out are
+// An [Allocator] that leads is the only writer of its store, and it is the store
+// that sees to that. One that follows shows a table that breaks invariants as a
+// repair would make it, and reads it again with each commit until it is sound. Rows that it hands out are
 // immutable and stay valid for ever. [Config.OnCommit] runs while the allocator
 // is locked: it must not call the allocator back.
 package allocator

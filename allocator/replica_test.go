@@ -153,7 +153,7 @@ func TestAFollowerWritesNothing(t *testing.T) {
 	if _, ok := f.Due(); ok || !f.Follows() || p.leader.Follows() {
 		t.Error("something is due, or the roles are not told")
 	}
-	if err := f.Configure(allocator.Config{Layout: layout("10.9.0.0/29")}); err != nil {
+	if err := f.Configure(allocator.Config{Layout: layout("10.9.0.0/29"), Cooldown: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if got := f.Pools(); len(got) != 1 || got[0].Prefix.String() != "10.0.0.0/29" || got[0].Retired {
