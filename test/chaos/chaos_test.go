@@ -35,14 +35,15 @@ func newChaos(t *testing.T, members int, cooldown time.Duration) *chaos {
 		t.Fatal(err)
 	}
 	var stable []string
-	for n := range 24 {
+	for n := range 32 {
 		stable = append(stable, fmt.Sprintf("stable-%d", n))
 	}
 	h := newHistory(cooldown, time.Second, stable)
 	c := &chaos{cluster: newCluster(t, h, 3, members, "pool "+poolCIDR), seed: seed}
-	// What is listed, and what has cooled down, leaves some of the pool free.
-	const listed, spare = 16, 4
-	fresh := cooldown / time.Duration(len(usable(poolCIDR))-len(stable)-listed-spare)
+	// More names come than addresses cool down, so that somebody is always waiting
+	// for the next one.
+	const listed, pressure = 16, 2
+	fresh := cooldown / time.Duration(pressure*(len(usable(poolCIDR))-len(stable)-listed))
 	c.churn = newChurn(t, h, c.resources, seed, listed, fresh)
 	c.inj = newInjector(c.cluster, seed)
 	c.start()
