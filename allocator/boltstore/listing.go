@@ -103,10 +103,13 @@ type listings struct {
 	tags      []vip.Tag
 }
 
+// of lets the next listing be one of the entry whose folded name is name.
+func (d *listings) of(name string) { d.name, d.outbounds, d.tags = name, nil, nil }
+
 // into lets the next listing be one of e, and lie in e's memory if it is the
 // first.
 func (d *listings) into(e *loadedEntry) {
-	d.name, d.outbounds, d.tags = e.row.Entry.Name, nil, nil
+	d.of(e.row.Entry.Name)
 	if e.row.Listings == nil {
 		e.row.Listings, d.outbounds, d.tags = e.listing[:0:1], e.outbound[:0:1], e.tag[:0:1]
 	}

@@ -71,10 +71,14 @@ func (l *loader) load(tx *bolt.Tx) error {
 	}
 	l.state.Meta = m
 	// What the others refer to comes first.
-	steps := []func(*bolt.Tx) error{l.entries, l.addresses, l.meshes}
-	for _, step := range steps {
-		if err := errors.Join(l.ctx.Err(), step(tx)); err != nil {
-			return err
+	if err := errors.Join(l.ctx.Err(), l.entries(tx)); err != nil {
+		return err
+	}
+	if !l.inParallel(tx) {
+		for _, step := range []func(*bolt.Tx) error{l.addresses, l.meshes} {
+			if err := errors.Join(l.ctx.Err(), step(tx)); err != nil {
+				return err
+			}
 		}
 	}
 	l.assemble()
