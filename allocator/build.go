@@ -42,57 +42,25 @@ func buildTable(s State) (t *table, agree bool) {
 		frozen:    make(map[vip.Key]struct{}),
 		reserved:  make(map[netip.Addr]struct{}),
 	}
-	listed := make(chan bool)
+	listed, keyed := make(chan bool), make(chan bool, 1)
 	go func() {
 		t.listAll(s)
 		close(listed)
 	}()
-	for _, d := range s.Damaged {
-		if d.Addr.IsValid() {
-			t.reserved[d.Addr] = struct{}{}
-		}
-	}
-	unkeyed := 0 // addresses of rows whose key is still to come
+	known := make(chan bool) // closed once the rows are
+	go func() { keyed <- t.hold(s, known) }()
 	for _, r := range s.Rows {
 		t.rows[r.Key()] = r
-		for _, a := range [2]netip.Addr{r.V4, r.V6} {
-			if !a.IsValid() {
-				continue
-			}
-			t.live[a] = tenure{row: r}
-			if _, damaged := t.reserved[a]; !damaged {
-				unkeyed++
-			}
-		}
 	}
+	close(known)
 	if agree = len(t.rows) == len(s.Rows); agree {
 		t.ordered = s.Rows
 	}
-	for _, h := range s.Addrs {
-		row := t.live[h.Addr].row
-		switch {
-		case row != nil:
-			// Of an entry that is spelled in lower case, the name is the key's.
-			key := vip.Key(row.Entry)
-			if key != h.Owner {
-				key = row.Key()
-			}
-			agree = agree && key == h.Owner && !h.Released
-			unkeyed--
-			if h.Since != 0 {
-				t.live[h.Addr] = tenure{row, h.Since}
-			}
-		case h.Released:
-			agree = agree && h.At <= s.Meta.Clock
-			t.released.note(h)
-		default:
-			agree = agree && len(s.Damaged) > 0 && t.rows[h.Owner] == nil
-			t.released.note(h)
-			t.aside = true
-		}
+	if !<-keyed {
+		agree = t.holdAtOdds(s) && agree
 	}
 	<-listed
-	return t, agree && unkeyed == 0 && unique(s.Addrs)
+	return t, agree
 }
 
 // unique reports whether no address has two keys. Stores have them in order.
