@@ -55,10 +55,11 @@ func (x *Index) fillPlain(rows []*vip.Row) []*vip.Row {
 	}
 	x.relative.reserve(names(rows))
 	stored, counted := make(chan *Record, countAhead), make(chan struct{})
+	sums := sumsOf(x.views)
 	go func() {
 		defer close(counted)
 		for r := range stored {
-			x.countRecord(r, 1)
+			sums.count(r, 1)
 		}
 	}()
 	n := 0
@@ -74,9 +75,10 @@ func (x *Index) fillPlain(rows []*vip.Row) []*vip.Row {
 	close(stored)
 	<-counted
 	for _, r := range f.evicted {
-		x.countRecord(r, -1)
+		sums.count(r, -1)
 		f.left = append(f.left, r.Row)
 	}
+	sums.give()
 	x.records.Add(int64(n - len(f.evicted)))
 	return f.left
 }
@@ -156,8 +158,14 @@ func (f *filling) free(name string) bool {
 		f.evict(r)
 		return false
 	}
+	if strings.HasPrefix(name, "ns") { // which may be the apex's
+		return false
+	}
+	if len(f.disputed) == 0 {
+		return true
+	}
 	_, disputed := f.disputed[name]
-	return !disputed && !strings.HasPrefix(name, "ns") // which may be the apex's
+	return !disputed
 }
 
 // evict takes a record out again.
@@ -172,21 +180,4 @@ func (f *filling) evict(r *Record) {
 		f.x.addrs.put(addr, nil)
 	}
 	f.evicted = append(f.evicted, r)
-}
-
-// countRecord counts a service's record in (n = 1) or out (n = -1) of the views.
-func (x *Index) countRecord(r *Record, n int32) {
-	for _, v := range x.views {
-		if !v.showsRecord(r) {
-			continue
-		}
-		var names [2]string
-		for _, name := range r.names(names[:0]) {
-			v.addName(name, n)
-		}
-		var addrs [2]netip.Addr
-		for _, addr := range r.addrs(addrs[:0]) {
-			v.blocks.add(addr, n)
-		}
-	}
 }
