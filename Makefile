@@ -114,6 +114,7 @@ nightly: ## test for hours: KILLS=1000, CHAOS=30m, random input CHECKS=5000 time
 bench: ## print one table of the benchmarks beside their peers (BENCH=regexp, ROUNDS=5)
 	go run ./test/ratio run -rounds $(ROUNDS) -benchtime '$(BENCHTIME)' -bench '$(BENCH)'
 
+bench-compare: ROUNDS = 10
 bench-compare: tools ## compare the benchmarks of two commits (OLD=commit, NEW=HEAD, BENCH=regexp)
 	@if [[ -z '$(OLD)' ]]; then echo 'which commit to compare with? make bench-compare OLD=commit [NEW=HEAD] BENCH=regexp' >&2; exit 2; fi
 	go run ./test/ratio compare -rounds $(ROUNDS) -benchtime '$(BENCHTIME)' -bench '$(BENCH)' '$(OLD)' '$(NEW)'
