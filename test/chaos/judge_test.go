@@ -8,6 +8,7 @@ import (
 
 // judge returns everything that is wrong with a history.
 func (h *history) judge(thin, limit time.Duration) error {
+	h.dropUnseen()
 	var wrong []error
 	apart, _ := h.apart()
 	taken, owned := h.taken(), h.owned()

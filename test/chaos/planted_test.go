@@ -72,6 +72,20 @@ func TestTheCheckerFindsWhatIsPlanted(t *testing.T) {
 			pass(s, time.Second)
 			s.commit(change{x, holding{owner: "b"}})
 		}, []string{"was held as", register}},
+		"a commit that died with etcd, and that nobody was answered by": {func(s *simulation) {
+			s.commit(change{x, holding{owner: "a"}})
+			s.restore(1)
+			s.commit(change{x, holding{}})
+			s.commit(change{x, holding{owner: "b"}})
+			claim(s, 0, "b", x)
+		}, nil},
+		"a commit that died with etcd, and that somebody was answered by": {func(s *simulation) {
+			s.commit(change{x, holding{owner: "a"}})
+			claim(s, 0, "a", x)
+			s.restore(1)
+			s.commit(change{x, holding{}})
+			s.commit(change{x, holding{owner: "b"}})
+		}, []string{"was held as", "after revision"}},
 		"an address forgotten that somebody has": {func(s *simulation) {
 			s.commit(change{x, holding{owner: "a"}})
 			s.commit(change{x, holding{}})

@@ -21,6 +21,8 @@ type simulation struct {
 	cut   [3]time.Duration         // since when a replica is cut off, 0 if it is not
 	heal  [3]func()
 	names int
+	epoch int    // how often etcd was put back
+	back  uint64 // by how many revisions of the table in all
 }
 
 const (
@@ -99,7 +101,7 @@ func (s *simulation) commit(c change) {
 	s.table = append(s.table, next)
 	n := len(s.table)
 	s.committed(txn{
-		rev: int64(n), revision: uint64(n), serial: uint32(n), clock: s.now,
+		epoch: s.epoch, rev: int64(n), revision: uint64(n) - s.back, serial: uint32(n), clock: s.now,
 		lo: s.now - 20*time.Millisecond, hi: s.now + 20*time.Millisecond, changes: []change{c},
 	})
 	for r := range s.seen {
@@ -107,6 +109,12 @@ func (s *simulation) commit(c change) {
 			s.seen[r] = n - 1
 		}
 	}
+}
+
+// restore puts etcd back, so that the replicas go on n revisions before its last.
+func (s *simulation) restore(n uint64) {
+	s.epoch++
+	s.back += n
 }
 
 // ask asks a replica for the name of an address.
