@@ -211,7 +211,7 @@ func compareWithPeers(b *testing.B, ours plugin.Handler, peers map[string]plugin
 	var m goruntime.MemStats
 	goruntime.ReadMemStats(&m)
 	for settled := m.NumGC + 1; m.NumGC < settled; goruntime.ReadMemStats(&m) {
-		for range 100 {
+		for range 10 {
 			for _, h := range all {
 				batch(h)
 			}

@@ -127,6 +127,10 @@ func TestAnswersTakeFewAllocations(t *testing.T) {
 		{"1.0.0.240.in-addr.arpa.", dns.TypePTR, 2}, // with the target
 		{full6("1."), dns.TypePTR, 2},
 		{"nope.mesh.", dns.TypeA, 1},
+		{"nope.mesh.", dns.TypeAAAA, 1},
+		{"backend.mesh.", dns.TypeMX, 1},
+		{"svc.mesh.", dns.TypeA, 1}, // only names below it
+		{"9.9.9.240.in-addr.arpa.", dns.TypePTR, 1},
 		{"one4.mesh.", dns.TypeA, 1},
 		{"orders.svc.mesh.", dns.TypeA, 8}, // two for each record, and the section
 		{"v4only.mesh.", dns.TypeAAAA, 1},
