@@ -94,7 +94,8 @@ type Allocator struct {
 	base       time.Duration
 	doubt      *doubt
 	closed     bool
-	chunk      int // rows of a transaction
+	shared     bool // other replicas follow when this one leads
+	chunk      int  // rows of a transaction
 	// broken: the store breaks invariants, and the table is what a repair will
 	// make of it. repaired counts its steps.
 	broken   bool
@@ -144,7 +145,7 @@ func Open(ctx context.Context, store Store, cfg Config) (*Allocator, error) {
 		return nil, err
 	}
 	a := &Allocator{
-		store: store, cfg: cfg, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running(),
+		store: store, cfg: cfg, shared: cfg.Follows, chunk: chunkRows, damaged: state.Damaged, base: state.Meta.Clock, start: cfg.Running(),
 		whys: make(map[seat]Move), notes: make(map[seat]string), unread: true, follows: cfg.Follows,
 	}
 	a.tellDamaged()

@@ -77,8 +77,20 @@ func (a *Allocator) commitPart(ctx context.Context, d Delta, conclude func()) er
 	return nil
 }
 
+// slow is how long a commit may take, from when it was planned until it is known
+// to be durable, without the table's clock standing still meanwhile. An ordinary
+// disk takes a few milliseconds.
+const slow = 50 * time.Millisecond
+
 // adopt takes a durable delta into the table and tells of it.
+//
+// What it releases is dated when it was planned. Where others follow, they may have
+// answered with it until it was durable: of a commit that took long that time does
+// not count, or a cooldown would be over too soon.
 func (a *Allocator) adopt(d Delta, took time.Duration) {
+	if late := a.base + a.cfg.Running() - a.start - d.Meta.Clock; a.shared && late > slow {
+		a.start += late
+	}
 	a.t.apply(d)
 	a.unread = a.unread || a.t.stirred || len(a.t.wanting) > 0 && len(d.Rows) > 0
 	failpoint.Hit("table")

@@ -126,6 +126,10 @@ func (r *runtime) heed(cfg RuntimeConfig) {
 	}
 }
 
+// onTheirWay is how much earlier than it was seen a release may be dated: see
+// slow in package allocator.
+const onTheirWay = 100 * time.Millisecond
+
 // stale reports whether answers that are cached for ttl may be wrong by the end of
 // that: an address that was released just after etcd was asked last may be
 // somebody else's after a cooldown.
@@ -134,7 +138,7 @@ func (p *replica) stale(ttl time.Duration) bool {
 	if c := p.Cooldown(); c > 0 {
 		cooldown = min(cooldown, c)
 	}
-	return p.Age() > cooldown-ttl
+	return p.Age() > cooldown-ttl-onTheirWay
 }
 
 // conflicted lets the table be read again after a commit that was refused.
