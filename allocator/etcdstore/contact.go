@@ -30,8 +30,11 @@ type contact struct {
 func (r *Replica) poll(ctx context.Context) {
 	t := time.NewTicker(min(askEvery, r.store.cfg.Lease/2))
 	defer t.Stop()
+	silent := false
 	for {
-		if c, err := r.ask(ctx); err == nil {
+		c, err := r.ask(ctx)
+		silent = r.tellSilence(ctx, silent, err)
+		if err == nil {
 			select {
 			case r.contacts <- c:
 			case <-ctx.Done():
@@ -39,8 +42,6 @@ func (r *Replica) poll(ctx context.Context) {
 			if err := r.claim(ctx, c); err != nil && ctx.Err() == nil {
 				r.log.Debug("etcd cannot be told what it lacks", "error", err)
 			}
-		} else if ctx.Err() == nil {
-			r.log.Debug("etcd does not answer", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -48,6 +49,20 @@ func (r *Replica) poll(ctx context.Context) {
 		case <-t.C:
 		}
 	}
+}
+
+// tellSilence logs once that etcd does not answer, and once that it does again.
+func (r *Replica) tellSilence(ctx context.Context, silent bool, err error) bool {
+	switch {
+	case ctx.Err() != nil:
+		return silent
+	case err == nil && silent:
+		r.log.Info("etcd answers again")
+	case err != nil && !silent:
+		r.log.Warn("etcd does not answer: what this replica knows is answered until addresses may have changed hands, and nothing new is seen",
+			"error", r.store.explain("asking", err))
+	}
+	return err != nil
 }
 
 // ask reads the table's meta, who leads, and who has claims.

@@ -83,7 +83,7 @@ func (r *Replica) stand(ctx context.Context) error {
 	lease, err := r.store.client.Grant(asking, int64(r.store.cfg.Lease/time.Second))
 	cancel()
 	if err != nil {
-		return fmt.Errorf("asking etcd for a lease: %w", err)
+		return r.store.explain("asking for a lease of", err)
 	}
 	// The session outlives ctx until the term has ended: see below.
 	holding, release := context.WithCancel(context.WithoutCancel(ctx))
@@ -106,10 +106,10 @@ func (r *Replica) stand(ctx context.Context) error {
 	}()
 	election := concurrency.NewElection(session, r.store.prefix+leaderPrefix)
 	if err := election.Campaign(campaigning, r.store.cfg.Name); err != nil {
-		if ctx.Err() != nil || !r.candidate.is() {
-			return nil
+		if ctx.Err() != nil || campaigning.Err() != nil {
+			return nil // it is done with, or the lease has run out: another is asked for
 		}
-		return fmt.Errorf("waiting to be elected: %w", err)
+		return r.store.explain("standing for election in", err)
 	}
 	s := &seat{key: election.Key(), rev: election.Rev(), lost: make(chan struct{}), resigned: make(chan struct{}), left: make(chan struct{})}
 	select {

@@ -41,6 +41,7 @@ func (r *runtime) run() {
 // what comes with time and with reloads.
 func (r *runtime) lead(term context.Context) {
 	r.term = term
+	r.tally.take() // what was followed is not what is allocated from now on
 	r.showPools()
 	r.leads.Store(true)
 	defer r.leads.Store(false)
