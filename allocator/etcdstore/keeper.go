@@ -117,6 +117,12 @@ func (k *keeper) advance(ctx context.Context) (done bool) {
 func (k *keeper) complain(ctx context.Context, err error) {
 	if ctx.Err() == nil && err.Error() != k.told {
 		k.told = err.Error()
+		if errors.Is(err, allocator.ErrDamaged) {
+			k.log.Error("what etcd says of the table cannot be read: what was read before is answered, and nothing is allocated;"+
+				" leave the replicas running and delete all keys of the prefix, and they write the table back, or stop them and restore a backup",
+				"prefix", k.store.prefix, "error", err)
+			return
+		}
 		k.log.Error("the table cannot be read from etcd: what was read before is answered; trying again", "error", err)
 	}
 }

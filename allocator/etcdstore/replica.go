@@ -107,8 +107,13 @@ func (r *Replica) Age() time.Duration {
 }
 
 // Leader is the name of the replica that allocates, as etcd was asked last; ""
-// where none does.
-func (r *Replica) Leader() string { return *r.leader.Load() }
+// where none does, or where that was so long ago that its lease may be over.
+func (r *Replica) Leader() string {
+	if r.Age() > r.store.cfg.Lease+mute {
+		return ""
+	}
+	return *r.leader.Load()
+}
 
 // Cooldown is that of the replica that allocates, as etcd was asked last; 0 where
 // it is not known.
