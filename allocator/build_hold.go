@@ -102,7 +102,9 @@ func (t *table) holdAtOdds(s State) (agree bool) {
 				key = row.Key()
 			}
 			agree = agree && key == h.Owner && !h.Released
-			unkeyed--
+			if _, damaged := t.reserved[h.Addr]; !damaged { // or it was not counted
+				unkeyed--
+			}
 			if h.Since != 0 {
 				t.live[h.Addr] = tenure{row, h.Since}
 			}

@@ -3,6 +3,7 @@ package allocator_test
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,5 +60,12 @@ func TestNothingUnsoundPassesWhileATableIsBuilt(t *testing.T) {
 	})
 	if !allocator.Sound(goodState()) {
 		t.Error("a good state was not taken for one")
+	}
+	// A key that is there twice, and once cannot be read, does not stand for another.
+	odd := goodState()
+	odd.Damaged = []allocator.Damage{{Place: "x", Addr: odd.Addrs[0].Addr}}
+	odd.Addrs = slices.Delete(odd.Addrs, 1, 2)
+	if err := allocator.Check(odd); err == nil || allocator.Sound(odd) {
+		t.Errorf("an address without a key was let pass; Check says %v", err)
 	}
 }
