@@ -248,8 +248,11 @@ func mergePools(have []Pool, want Layout) []Pool {
 
 // clock returns the table's running time. It never stands still or goes back.
 func (a *Allocator) clock() time.Duration {
-	return max(a.base+a.cfg.Running()-a.start, a.t.meta.Clock+1)
+	return max(a.running(), a.t.meta.Clock+1)
 }
+
+// running is the clock without what the last commit says of it.
+func (a *Allocator) running() time.Duration { return a.base + a.cfg.Running() - a.start }
 
 // unix returns the wall clock as a serial.
 func (a *Allocator) unix() uint32 { return uint32(a.cfg.Now().Unix()) }

@@ -88,7 +88,7 @@ const slow = 50 * time.Millisecond
 // answered with it until it was durable: of a commit that took long that time does
 // not count, or a cooldown would be over too soon.
 func (a *Allocator) adopt(d Delta, took time.Duration) {
-	if late := a.base + a.cfg.Running() - a.start - d.Meta.Clock; a.shared && late > slow {
+	if late := a.running() - d.Meta.Clock; a.shared && late > slow {
 		a.start += late
 	}
 	a.t.apply(d)

@@ -83,7 +83,7 @@ func (c AddrChange) cost() cost {
 
 func (c RowChange) cost() cost {
 	k := c.entryCost()
-	for mesh, now := range c.listings() {
+	for mesh, now := range c.Listings() {
 		k.add(listingCost(c.Key, mesh, now))
 	}
 	return k
@@ -119,9 +119,9 @@ func listingCost(key vip.Key, mesh string, l *vip.Listing) cost {
 	return c
 }
 
-// listings yields the meshes whose listing differs between two versions of a row,
+// Listings yields the meshes whose listing differs between two versions of a row,
 // with what they say then, nil where that is nothing. Both are sorted by mesh.
-func (c RowChange) listings() iter.Seq2[string, *vip.Listing] {
+func (c RowChange) Listings() iter.Seq2[string, *vip.Listing] {
 	return func(yield func(string, *vip.Listing) bool) {
 		var old, now []vip.Listing
 		if c.Old != nil {

@@ -48,7 +48,7 @@ func (c *cutter) row(r RowChange, addrs []AddrChange) {
 		head.add(a.cost())
 	}
 	whole := head
-	for mesh, now := range r.listings() {
+	for mesh, now := range r.Listings() {
 		whole.add(listingCost(r.Key, mesh, now))
 	}
 	alone := c.meta
@@ -58,7 +58,7 @@ func (c *cutter) row(r RowChange, addrs []AddrChange) {
 		return
 	}
 	s := steps{cutter: c, change: r, at: r.Old}
-	for mesh, now := range r.listings() {
+	for mesh, now := range r.Listings() {
 		if now == nil {
 			s.drop = append(s.drop, mesh)
 		} else {

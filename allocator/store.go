@@ -3,6 +3,7 @@ package allocator
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/netip"
 	"time"
 
@@ -148,6 +149,28 @@ type State struct {
 	// Meshes are the names of all meshes that have a table, empty ones too.
 	Meshes  []string
 	Damaged []Damage
+}
+
+// Unkeyed yields the addresses of rows of which the state has neither a key nor a
+// record that was set aside, and whose they are: the key itself cannot be read, if
+// some cannot.
+func (s State) Unkeyed() iter.Seq2[netip.Addr, vip.Key] {
+	known := make(map[netip.Addr]bool, len(s.Addrs)+len(s.Damaged))
+	for _, h := range s.Addrs {
+		known[h.Addr] = true
+	}
+	for _, d := range s.Damaged {
+		known[d.Addr] = true
+	}
+	return func(yield func(netip.Addr, vip.Key) bool) {
+		for _, row := range s.Rows {
+			for _, a := range row.Addrs() {
+				if !known[a] && !yield(a, row.Key()) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // RowChange is a row before and after: Old is nil for a row that is new, New

@@ -168,7 +168,9 @@ func (w *writer) rows(entries *bolt.Bucket, changes []allocator.RowChange) error
 				w.note(mesh, listingChange{key: c.Key, purge: true})
 			}
 		}
-		w.compare(c)
+		for mesh, now := range c.Listings() {
+			w.note(mesh, listingChange{key: c.Key, now: now})
+		}
 	}
 	for _, mesh := range slices.Sorted(maps.Keys(w.listings)) {
 		if err := w.mesh(mesh); err != nil {
@@ -180,33 +182,6 @@ func (w *writer) rows(entries *bolt.Bucket, changes []allocator.RowChange) error
 
 // note adds to the changes of a mesh.
 func (w *writer) note(mesh string, c listingChange) { w.listings[mesh] = append(w.listings[mesh], c) }
-
-// compare notes what differs between two versions of a row. Both lists are
-// sorted by mesh.
-func (w *writer) compare(c allocator.RowChange) {
-	var old, now []vip.Listing
-	if c.Old != nil {
-		old = c.Old.Listings
-	}
-	if c.New != nil {
-		now = c.New.Listings
-	}
-	for len(old) > 0 || len(now) > 0 {
-		switch {
-		case len(now) == 0 || len(old) > 0 && old[0].Mesh < now[0].Mesh:
-			w.note(old[0].Mesh, listingChange{key: c.Key})
-			old = old[1:]
-		case len(old) == 0 || now[0].Mesh < old[0].Mesh:
-			w.note(now[0].Mesh, listingChange{key: c.Key, now: &now[0]})
-			now = now[1:]
-		default:
-			if !old[0].Equal(now[0]) {
-				w.note(now[0].Mesh, listingChange{key: c.Key, now: &now[0]})
-			}
-			old, now = old[1:], now[1:]
-		}
-	}
-}
 
 // mesh writes the changes of a mesh into the bucket of its table.
 func (w *writer) mesh(name string) error {

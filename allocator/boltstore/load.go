@@ -224,25 +224,8 @@ func (l *loader) assemble() {
 		l.state.Rows = append(l.state.Rows, row)
 	}
 	if l.lostAddrs {
-		l.missing()
-	}
-}
-
-// missing finds the addresses of rows whose key is not there, because it is
-// the key itself that cannot be read.
-func (l *loader) missing() {
-	known := make(map[netip.Addr]bool, len(l.state.Addrs)+len(l.state.Damaged))
-	for _, h := range l.state.Addrs {
-		known[h.Addr] = true
-	}
-	for _, d := range l.state.Damaged {
-		known[d.Addr] = true
-	}
-	for _, row := range l.state.Rows {
-		for _, a := range row.Addrs() {
-			if !known[a] {
-				l.damage("addresses", a.AsSlice(), a, fmt.Errorf("the address of %v has no record", row.Key()))
-			}
+		for a, key := range l.state.Unkeyed() {
+			l.damage("addresses", a.AsSlice(), a, fmt.Errorf("the address of %v has no record", key))
 		}
 	}
 }

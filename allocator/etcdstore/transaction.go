@@ -9,7 +9,6 @@ import (
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/allocator/record"
-	"github.com/meshvip/coredns-meshvip/vip"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -101,26 +100,11 @@ func (t *transaction) row(c allocator.RowChange) {
 	case c.Old == nil || c.Old.V4 != c.New.V4 || c.Old.V6 != c.New.V6:
 		t.put(entryKey(c.Key), encode(entryRecord{c.New.V4, c.New.V6}))
 	}
-	var old, now []vip.Listing // sorted by mesh
-	if c.Old != nil {
-		old = c.Old.Listings
-	}
-	if c.New != nil {
-		now = c.New.Listings
-	}
-	for len(old) > 0 || len(now) > 0 {
-		switch {
-		case len(now) == 0 || len(old) > 0 && old[0].Mesh < now[0].Mesh:
-			t.delete(listingKey(old[0].Mesh, c.Key))
-			old = old[1:]
-		case len(old) == 0 || now[0].Mesh < old[0].Mesh:
-			t.put(listingKey(now[0].Mesh, c.Key), encode(record.ListingOf(now[0])))
-			now = now[1:]
-		default:
-			if !old[0].Equal(now[0]) {
-				t.put(listingKey(now[0].Mesh, c.Key), encode(record.ListingOf(now[0])))
-			}
-			old, now = old[1:], now[1:]
+	for mesh, now := range c.Listings() {
+		if now == nil {
+			t.delete(listingKey(mesh, c.Key))
+		} else {
+			t.put(listingKey(mesh, c.Key), encode(record.ListingOf(*now)))
 		}
 	}
 }
