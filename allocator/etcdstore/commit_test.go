@@ -48,8 +48,8 @@ func TestWhoIsNotTheLeaderWritesNothing(t *testing.T) {
 	refuses(t, first, gives(1, "late", "240.0.0.2"), allocator.ErrFollows, "leader no more")
 	second.SetCooldown(time.Hour)
 	committed(t, second, gives(1, "db", "240.0.0.2"))
-	if d := second.Cooldown(); d != time.Hour {
-		t.Errorf("the table shows a cooldown of %v", d)
+	if m, _, _, err := second.readMeta(t.Context()); err != nil || m.Cooldown != time.Hour {
+		t.Errorf("the table shows a cooldown of %v, %v", m.Cooldown, err)
 	}
 	refuses(t, first, gives(1, "late", "240.0.0.3"), allocator.ErrFollows, "leader no more")
 

@@ -32,19 +32,15 @@ type seat struct {
 func (s *seat) fence() *fence { return &fence{key: s.key, rev: s.rev, term: rand.Text()} }
 
 // given reports whether the keeper has given the seat up.
-func (s *seat) given() bool {
-	select {
-	case <-s.resigned:
-		return true
-	default:
-		return false
-	}
-}
+func (s *seat) given() bool { return closed(s.resigned) }
 
 // gone reports whether the seat is lost.
-func (s *seat) gone() bool {
+func (s *seat) gone() bool { return closed(s.lost) }
+
+// closed reports whether a channel that nobody sends to is closed.
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-s.lost:
+	case <-c:
 		return true
 	default:
 		return false
@@ -96,14 +92,7 @@ func (r *Replica) stand(ctx context.Context) error {
 		return fmt.Errorf("keeping the lease of an election: %w", err)
 	}
 	defer r.revoke(session)
-	go func() {
-		select {
-		case <-campaigning.Done():
-		case <-session.Done():
-		case <-r.withdrawn(campaigning):
-		}
-		stop()
-	}()
+	go r.campaign(campaigning, session, stop)
 	election := concurrency.NewElection(session, r.store.prefix+leaderPrefix)
 	if err := election.Campaign(campaigning, r.store.cfg.Name); err != nil {
 		if ctx.Err() != nil || campaigning.Err() != nil {
@@ -120,11 +109,11 @@ func (r *Replica) stand(ctx context.Context) error {
 		return errors.New("the lease ended with the election")
 	}
 	select {
-	case <-ctx.Done():
-	case <-session.Done():
-		r.log.Warn("the lease has ended: this replica allocates no more", "replica", r.store.cfg.Name)
+	case <-campaigning.Done():
+		if closed(session.Done()) {
+			r.log.Warn("the lease has ended: this replica allocates no more", "replica", r.store.cfg.Name)
+		}
 	case <-s.resigned:
-	case <-r.withdrawn(campaigning):
 	}
 	r.store.setFence(nil)
 	close(s.lost)
@@ -141,33 +130,30 @@ func (r *Replica) clientOf(ctx context.Context) *clientv3.Client {
 	return c
 }
 
-// withdrawn returns a channel that is closed when the replica stands no more, or
-// when ctx is done.
-func (r *Replica) withdrawn(ctx context.Context) <-chan struct{} {
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		for ctx.Err() == nil {
-			changed := r.candidate.changed()
-			if !r.candidate.is() {
-				return
-			}
-			select {
-			case <-ctx.Done():
-			case <-changed:
-			}
+// campaign calls stop when the lease has ended, or when the replica stands no
+// more; it ends with ctx.
+func (r *Replica) campaign(ctx context.Context, session *concurrency.Session, stop func()) {
+	defer stop()
+	for {
+		changed := r.candidate.changed()
+		if !r.candidate.is() {
+			return
 		}
-	}()
-	return gone
+		select {
+		case <-ctx.Done():
+			return
+		case <-session.Done():
+			return
+		case <-changed:
+		}
+	}
 }
 
 // revoke ends a session, so that others are elected at once. Where etcd is not
 // there, the lease runs out.
 func (r *Replica) revoke(session *concurrency.Session) {
-	select {
-	case <-session.Done():
+	if closed(session.Done()) {
 		return
-	default:
 	}
 	session.Orphan()
 	ctx, cancel := context.WithTimeout(context.Background(), min(r.store.cfg.Timeout, time.Second))

@@ -87,9 +87,8 @@ func (s *Store) owns(p position) bool {
 // commit on.
 func (s *Store) SetCooldown(d time.Duration) { s.cooldown.Store(int64(d)) }
 
-// Cooldown returns what the table's meta shows as the cooldown: that of the replica
-// which committed last, 0 where none has.
-func (s *Store) Cooldown() time.Duration { return s.position().cooldown }
+// cooldownNow is what commits show as the cooldown.
+func (s *Store) cooldownNow() time.Duration { return time.Duration(s.cooldown.Load()) }
 
 // position returns where the table is.
 func (s *Store) position() position {

@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -70,7 +71,7 @@ func (k *keeper) ours(events []*clientv3.Event) []*clientv3.Event {
 	election := k.store.prefix + keyLeader
 	own := make([]*clientv3.Event, 0, len(events))
 	for _, e := range events {
-		if key := string(e.Kv.Key); len(key) < len(election) || key[:len(election)] != election {
+		if !strings.HasPrefix(string(e.Kv.Key), election) {
 			own = append(own, e)
 		}
 	}

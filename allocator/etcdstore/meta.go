@@ -48,8 +48,6 @@ type position struct {
 	after  string
 	// reconciled is how often the table had been brought to what a replica remembers.
 	reconciled uint64
-	// cooldown is that of the replica which wrote it.
-	cooldown time.Duration
 	// wrote are the keys that the transaction wrote; not known where the table
 	// was read.
 	wrote []string
@@ -78,7 +76,7 @@ func decodeMeta(value []byte, modRev int64) (metaRecord, position, error) {
 	}
 	return m, position{
 		meta: slices.Clone(value), modRev: modRev, rev: m.Revision, id: string(m.ID),
-		term: m.term(), commit: m.Commit, after: m.After, reconciled: m.Reconciled, cooldown: m.Cooldown,
+		term: m.term(), commit: m.Commit, after: m.After, reconciled: m.Reconciled,
 	}, nil
 }
 

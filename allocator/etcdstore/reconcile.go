@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -53,6 +52,3 @@ func (s *Store) conclude(ctx context.Context, was position) error {
 	s.adopted(now)
 	return nil
 }
-
-// cooldownNow is the cooldown that commits show.
-func (s *Store) cooldownNow() time.Duration { return time.Duration(s.cooldown.Load()) }

@@ -152,7 +152,6 @@ func (k *keeper) reconcile(ctx context.Context, lost uint64) error {
 	if _, err := k.table.Reconcile(ctx, lost); err != nil {
 		return err
 	}
-	k.store.reconciling.Store(false)
 	if err := k.store.conclude(ctx, was); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/meshvip/coredns-meshvip/allocator"
 	"github.com/meshvip/coredns-meshvip/allocator/record"
@@ -35,7 +34,7 @@ func (s *Store) transaction(d allocator.Delta, f *fence, at position, held map[n
 	if err != nil {
 		return nil, err
 	}
-	m := was.next(d.Meta, f.term, rand.Text(), time.Duration(s.cooldown.Load()))
+	m := was.next(d.Meta, f.term, rand.Text(), s.cooldownNow())
 	m.Reconciling = s.reconciling.Load()
 	meta := encode(m)
 	_, then, err := decodeMeta([]byte(meta), 0)
