@@ -140,6 +140,10 @@ func TestTheReplicasOfTheDocumentsAreOneTable(t *testing.T) {
 	if len(ids) != 1 {
 		t.Errorf("the replicas are of the tables %v", ids)
 	}
+	for _, s := range replicas { // the age of what etcd said is shown wherever one is asked
+		shown := s.gauge("replica_lag_seconds")
+		s.wait("the age of its table to be another", func() bool { now := s.gauge("replica_lag_seconds"); return now != "" && now != shown })
+	}
 	leads.kill()
 	next, _ := leader(follow)
 	for service, addr := range want {

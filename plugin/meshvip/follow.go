@@ -62,7 +62,7 @@ func follow(r *runtime) *follower {
 		f.done.Go(source)
 	}
 	f.done.Go(func() { f.union.Run(ctx, r.log, func(b vip.Batch) error { return r.apply(ctx, b) }) })
-	f.done.Go(func() { f.measure(ctx, r.m) })
+	f.done.Go(func() { f.measure(ctx, r) })
 	return f
 }
 
@@ -109,7 +109,7 @@ func (f *follower) followPolicies() {
 }
 
 // measure shows how the sources fare, until ctx is done.
-func (f *follower) measure(ctx context.Context, m *runtimeMetrics) {
+func (f *follower) measure(ctx context.Context, r *runtime) {
 	t := time.NewTicker(statusInterval)
 	defer t.Stop()
 	var last watcher.Status
@@ -119,7 +119,10 @@ func (f *follower) measure(ctx context.Context, m *runtimeMetrics) {
 		case <-t.C:
 		}
 		s := f.status()
-		m.source(last, s)
+		r.m.source(last, s)
+		if p := r.replica.Load(); p != nil {
+			p.show() // as attend does, which waits while this replica allocates
+		}
 		last = s
 	}
 }

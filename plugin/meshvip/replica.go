@@ -15,7 +15,6 @@ import (
 type replica struct {
 	*etcdstore.Replica
 	store    *etcdstore.Store
-	m        *runtimeMetrics
 	r        *runtime
 	cooldown atomic.Int64  // of our own Corefile
 	lag      atomic.Uint64 // in revisions, when etcd was asked last
@@ -41,7 +40,7 @@ func (r *runtime) openReplica() error {
 		_ = store.Close() // nothing is under way
 		return fmt.Errorf("store %v: %w", r.store, err)
 	}
-	p := &replica{store: store, m: r.m, r: r}
+	p := &replica{store: store, r: r}
 	p.Replica = etcdstore.NewReplica(store, alloc, begun, etcdstore.Hooks{
 		Leads: func(bool) { r.m.elections.Inc() },
 		Lag: func(revisions uint64) {
@@ -143,10 +142,10 @@ func (p *replica) stale(ttl time.Duration) bool {
 
 // conflicted lets the table be read again after a commit that was refused.
 func (p *replica) conflicted(err error) {
-	p.m.refusals.Inc()
+	p.r.m.refusals.Inc()
 	p.r.log.Warn("a commit was refused: the table is read again", "store", p.r.store, "error", err)
 	p.Doubt()
 }
 
 // show brings what changes by itself into the metrics.
-func (p *replica) show() { p.m.contact.Set(p.Age().Seconds()) }
+func (p *replica) show() { p.r.m.contact.Set(p.Age().Seconds()) }
