@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 // changed are the results of our server over resource files.
@@ -38,7 +40,7 @@ func (b *bench) changes(ctx context.Context, n int) (*changed, error) {
 	if _, err := b.measure(ctx, p, s, 0); err != nil {
 		return nil, err
 	}
-	b.say("%s services: with and without %d changes of files a second, %d rounds", thousands(n), changesASecond, b.Rounds)
+	b.say("%s services: with and without %d changes of files a second, %d rounds", figures.Thousands(n), changesASecond, b.Rounds)
 	c := &changed{Services: n}
 	for round := range b.Rounds {
 		for turn := range 2 {

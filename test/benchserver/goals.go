@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
+)
 
 // goal is one comparison, beside what it should be.
 type goal struct {
@@ -31,17 +35,17 @@ func (r report) goals() []goal {
 				continue
 			}
 			all = append(all, throughput(size.Full[ours], size.Full[peer], want,
-				"questions a second, %s services, to %s", thousands(size.Services), peer))
+				"questions a second, %s services, to %s", figures.Thousands(size.Services), peer))
 		}
 	}
 	if c := r.Changes; c != nil {
 		all = append(all, throughput(c.While, c.Without, wantedWhileChanging,
-			"questions a second, %s services, with %d changes of files a second to none", thousands(c.Services), changesASecond))
+			"questions a second, %s services, with %d changes of files a second to none", figures.Thousands(c.Services), changesASecond))
 	}
 	if s, ok := r.Reloads[ours]; ok {
 		lost := float64(s.Lost)
 		all = append(all, goal{
-			What:  fmt.Sprintf("answers lost over %d reloads, of %s questions", s.Reloads, thousands(s.Completed+s.Lost)),
+			What:  fmt.Sprintf("answers lost over %d reloads, of %s questions", s.Reloads, figures.Thousands(s.Completed+s.Lost)),
 			Ratio: spread{lost, lost, lost}, Most: true,
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 // machine is where, and with what, was measured.
@@ -18,7 +20,7 @@ type machine struct {
 // thisMachine finds out.
 func thisMachine(ctx context.Context, perf string, kinds []kind) machine {
 	m := machine{
-		CPU: cpuModel(), Kernel: firstLine(os.ReadFile("/proc/sys/kernel/osrelease")),
+		CPU: figures.Processor(), Kernel: firstLine(os.ReadFile("/proc/sys/kernel/osrelease")),
 		Processors: runtime.NumCPU(), Versions: map[string]string{"dnsperf": version(ctx, perf, "-h")},
 	}
 	for _, k := range kinds {
@@ -45,17 +47,6 @@ func version(ctx context.Context, binary, flag string) string {
 		}
 	}
 	return "of an unknown version"
-}
-
-// cpuModel returns what /proc/cpuinfo calls the processor.
-func cpuModel() string {
-	data, _ := os.ReadFile("/proc/cpuinfo") // unknown then
-	for line := range strings.Lines(string(data)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown processor"
 }
 
 func firstLine(data []byte, err error) string {

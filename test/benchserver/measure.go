@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 // bench measures.
@@ -57,7 +59,7 @@ func (b *bench) size(ctx context.Context, n int) (sized, error) {
 		Services: n, Full: make(map[string][]sample), Fixed: make(map[string][]sample),
 		Resident: make(map[string]int64), Start: make(map[string]float64),
 	}
-	b.say("%s services: writing the files", thousands(n))
+	b.say("%s services: writing the files", figures.Thousands(n))
 	dir := filepath.Join(b.dir, fmt.Sprint(n))
 	s, err := newSite(dir, n)
 	if err != nil {
@@ -85,20 +87,20 @@ func (b *bench) size(ctx context.Context, n int) (sized, error) {
 		}
 		all = append(all, p)
 		r.Start[k.name] = p.took.Seconds()
-		b.say("%s services: %s answers after %.1f s", thousands(n), k.name, p.took.Seconds())
+		b.say("%s services: %s answers after %.1f s", figures.Thousands(n), k.name, p.took.Seconds())
 	}
 	for _, p := range all { // what is made once is made now
 		if _, err := b.measure(ctx, p, s, 0); err != nil {
 			return r, err
 		}
 	}
-	b.say("%s services: full load, %d rounds", thousands(n), b.Rounds)
+	b.say("%s services: full load, %d rounds", figures.Thousands(n), b.Rounds)
 	if err := b.rounds(ctx, all, s, 0, r.Full); err != nil {
 		return r, err
 	}
 	r.Rate = fixedRate(r.Full)
 	if !b.FullOnly {
-		b.say("%s services: %d questions a second, %d rounds", thousands(n), r.Rate, b.Rounds)
+		b.say("%s services: %d questions a second, %d rounds", figures.Thousands(n), r.Rate, b.Rounds)
 		if err := b.rounds(ctx, all, s, r.Rate, r.Fixed); err != nil {
 			return r, err
 		}

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/meshvip/coredns-meshvip/test/loopback"
 	"github.com/miekg/dns"
 )
 
@@ -31,7 +29,7 @@ const startPatience = 5 * time.Minute
 
 // start starts a server over a site, and waits until it answers for name.
 func start(ctx context.Context, k kind, s site, name string) (*process, error) {
-	port, err := freePort()
+	port, err := ports.Find()
 	if err != nil {
 		return nil, err
 	}
@@ -120,30 +118,9 @@ func (p *process) stop() {
 	<-p.done
 }
 
-// Ports are looked for below those that systems give to clients, so that no client
+// ports are looked for below those that systems give to clients, so that no client
 // gets a server's.
-const (
-	firstPort = 16_000
-	manyPorts = 4_000
-)
-
-// freePort returns a port of 127.0.0.1 that is free for TCP and UDP.
-func freePort() (string, error) {
-	for range manyPorts {
-		port := strconv.Itoa(firstPort + rand.IntN(manyPorts))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err != nil {
-			continue
-		}
-		u, err := net.ListenPacket("udp", "127.0.0.1:"+port)
-		l.Close()
-		if err == nil {
-			u.Close()
-			return port, nil
-		}
-	}
-	return "", fmt.Errorf("no port from %d on is free for both TCP and UDP", firstPort)
-}
+var ports = loopback.Ports{First: 16_000, Count: 4_000}
 
 // lastName is a name that a server has when it has all.
 func (s site) lastName() string {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 // reloadMeasurements is how many measurements' time a server is asked while it
@@ -28,7 +30,7 @@ func (b *bench) reloads(ctx context.Context, n, rate int) (map[string]sample, er
 		if !b.has(name) {
 			continue
 		}
-		b.say("%s services: %s reloads each second, for %d s", thousands(n), name, reloadMeasurements*b.Seconds)
+		b.say("%s services: %s reloads each second, for %d s", figures.Thousands(n), name, reloadMeasurements*b.Seconds)
 		if all[name], err = b.reloading(ctx, b.kind(name), s, rate); err != nil {
 			return nil, err
 		}

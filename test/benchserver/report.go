@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 // report is all that was measured.
@@ -56,7 +58,7 @@ func (s sized) rows() []row {
 		}
 		return values
 	}
-	at := fmt.Sprintf(" at %s a second", thousands(s.Rate))
+	at := fmt.Sprintf(" at %s a second", figures.Thousands(s.Rate))
 	full := []row{
 		{"questions a second", "%.0f", of(s.Full, func(s sample) float64 { return s.QPS })},
 		{"processor time of one, µs", "%.2f", of(s.Full, sample.perQuery)},
@@ -99,7 +101,7 @@ func (r report) print(w io.Writer) {
 	fmt.Fprintf(w, "In parentheses: %s's value to the server's, by rounds: the median, and what half of the rounds lie between.\n\n", names[0])
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, s := range r.Sizes {
-		fmt.Fprintf(t, "%s services\t%s\n", thousands(s.Services), strings.Join(names, "\t"))
+		fmt.Fprintf(t, "%s services\t%s\n", figures.Thousands(s.Services), strings.Join(names, "\t"))
 		for _, row := range s.rows() {
 			row.print(t, names)
 		}
@@ -146,13 +148,13 @@ func (r report) printRest(w io.Writer) {
 		qps := func(s sample) float64 { return s.QPS }
 		rate := median(each(c.While, func(s sample) float64 { return float64(s.Changes) / s.Took.Seconds() }))
 		fmt.Fprintf(w, "%s services in resource files: %.0f questions a second and %.2f µs each; with %.0f changes a second: %.0f and %.2f µs\n",
-			thousands(c.Services), median(each(c.Without, qps)), median(each(c.Without, sample.perQuery)),
+			figures.Thousands(c.Services), median(each(c.Without, qps)), median(each(c.Without, sample.perQuery)),
 			rate, median(each(c.While, qps)), median(each(c.While, sample.perQuery)))
 	}
 	for _, name := range r.names() {
 		if s, ok := r.Reloads[name]; ok {
 			fmt.Fprintf(w, "%d reloads of %s at %.0f questions a second: %d of %s lost, p99 %.0f µs\n",
-				s.Reloads, name, s.QPS, s.Lost, thousands(s.Completed+s.Lost), s.P99*1e6)
+				s.Reloads, name, s.QPS, s.Lost, figures.Thousands(s.Completed+s.Lost), s.P99*1e6)
 		}
 	}
 	fmt.Fprintln(w)

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 )
 
 // each returns f of each value.
@@ -59,13 +58,4 @@ func ratios(a, b []float64) []float64 {
 		all[i] = a[i] / b[i]
 	}
 	return all
-}
-
-// thousands prints n with commas.
-func thousands(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

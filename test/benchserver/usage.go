@@ -1,32 +1,25 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-)
 
-// tick is the unit of times in /proc: 1/100 s wherever Linux has a user space.
-const tick = 10 * time.Millisecond
+	"github.com/meshvip/coredns-meshvip/test/figures"
+)
 
 // cpu returns the processor time that the server has used, its children's included.
 func (p *process) cpu() (time.Duration, error) {
-	var ticks uint64
-	err := p.each(func(_ string, stat []string) error {
-		for _, field := range stat[11:13] { // utime and stime of proc(5), from the state on
-			n, err := strconv.ParseUint(field, 10, 64)
-			if err != nil {
-				return err
-			}
-			ticks += n
-		}
-		return nil
+	var used time.Duration
+	err := p.each(func(_ string, stat figures.Stat) error {
+		own, err := stat.ProcessorTime()
+		used += own
+		return err
 	})
-	return time.Duration(ticks) * tick, err
+	return used, err
 }
 
 // resident returns the memory that the server has in RAM, in bytes. What its
@@ -34,7 +27,7 @@ func (p *process) cpu() (time.Duration, error) {
 // server that runs the same one takes nothing off.
 func (p *process) resident() (int64, error) {
 	var own, program int64
-	err := p.each(func(dir string, _ []string) error {
+	err := p.each(func(dir string, _ figures.Stat) error {
 		data, err := os.ReadFile(filepath.Join(dir, "smaps_rollup"))
 		if err != nil {
 			return err
@@ -67,21 +60,16 @@ func parseRollup(text string) (own, files int64, err error) {
 
 // each calls f for each process of the server's group, with its directory in /proc
 // and what its stat says from the state on.
-func (p *process) each(f func(dir string, stat []string) error) error {
+func (p *process) each(f func(dir string, stat figures.Stat) error) error {
 	group, found := strconv.Itoa(p.cmd.Process.Pid), false
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return err
 	}
 	for _, path := range all {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended
-		}
-		// The name before the last parenthesis may hold anything.
-		stat := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-		if len(stat) < 13 || stat[2] != group {
-			continue
+		stat, err := figures.ReadStat(path)
+		if err != nil || stat[2] != group {
+			continue // it has ended, or is another's
 		}
 		found = true
 		if err := f(filepath.Dir(path), stat); err != nil {
@@ -122,5 +110,5 @@ func parseBusy(line string) (time.Duration, error) {
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * tick, nil
+	return time.Duration(ticks) * figures.Tick, nil
 }

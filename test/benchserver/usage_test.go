@@ -3,12 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 func TestIdleTimeIsNotBusy(t *testing.T) {
 	t.Parallel()
 	got, err := parseBusy("cpu  1 2 4 1000 1000 8 16 32 64 128")
-	if want := 63 * tick; err != nil || got != want {
+	if want := 63 * figures.Tick; err != nil || got != want {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 	for _, bad := range []string{"", "cpu0 1 2 3 4 5 6 7 8", "cpu 1 2 3", "cpu 1 2 x 4 5 6 7 8"} {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 // peers are the modules that rows compare with, and the directories whose go.mod
@@ -30,7 +32,7 @@ func thisMachine(ctx context.Context, top string) []fact {
 	load, _, _ := strings.Cut(file("/proc/loadavg"), " ")
 	return []fact{
 		{"commit", output(ctx, top, "git", "describe", "--always", "--dirty")},
-		{"machine", strings.Join([]string{model(), plural(runtime.NumCPU(), "core"), runtime.GOOS + " " + file("/proc/sys/kernel/osrelease"), runtime.Version()}, ", ")},
+		{"machine", strings.Join([]string{figures.Processor(), plural(runtime.NumCPU(), "core"), runtime.GOOS + " " + file("/proc/sys/kernel/osrelease"), runtime.Version()}, ", ")},
 		{"peers", strings.Join(pinned, ", ")},
 		{"load", load + " before the first round"},
 	}
@@ -56,15 +58,4 @@ func file(path string) string {
 	}
 	line, _, _ := strings.Cut(string(data), "\n")
 	return line
-}
-
-// model returns what Linux calls the processor.
-func model() string {
-	data, _ := os.ReadFile("/proc/cpuinfo") // unknown elsewhere
-	for line := range strings.Lines(string(data)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown processor"
 }

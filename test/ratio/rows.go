@@ -1,6 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
+)
 
 // figure is what a benchmark reports in a unit.
 type figure struct{ bench, unit string }
@@ -82,7 +86,7 @@ var rows = []row{
 func asked(what string, names int, peer string, goal float64) row {
 	bench := fmt.Sprintf("ServeDNS/names=%d/%s", names, what)
 	return row{
-		group: question, what: fmt.Sprintf("%s, %s names, beside %s", what, thousands(names), peer),
+		group: question, what: fmt.Sprintf("%s, %s names, beside %s", what, figures.Thousands(names), peer),
 		ours: figure{bench, "meshvip-ns"}, peer: figure{bench, peer + "-ns"}, goal: goal,
 	}
 }
