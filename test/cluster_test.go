@@ -27,7 +27,7 @@ type playground struct {
 // startPlayground starts the cluster, and waits until it says what to try.
 func startPlayground(t testing.TB) *playground {
 	t.Helper()
-	coredns, err := binary()
+	coredns, err := released()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func TestADeathAtAnyPointOfTheFirstChangeIsGotOver(t *testing.T) {
 
 func TestTheReleasedBuildHasNoFailpoints(t *testing.T) {
 	t.Parallel()
-	for has, build := range map[bool]func() (string, error){false: binary, true: mortal} {
+	for has, build := range map[bool]func() (string, error){false: released, true: mortal} {
 		path, err := build()
 		if err != nil {
 			t.Fatal(err)

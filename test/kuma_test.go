@@ -74,7 +74,7 @@ func TestEachMeshsBlockAnswersWithItsOwnAddressesOfARealControlPlane(t *testing.
 	}
 	all := freePort(t)
 	corefile += block(all, []string{"mesh.local", "mesh", "240.0.0.0/8", "241.0.0.0/8"}, "store bolt "+p.store)
-	s := launchBuild(t, binary, p.dir, corefile, "127.0.0.1:"+p.port)
+	s := launchBuild(t, released, p.dir, corefile, "127.0.0.1:"+p.port)
 	s.resolves("backend.svc.mesh.local")
 
 	for _, tc := range []struct{ mesh, name, addr string }{

@@ -32,7 +32,7 @@ func TestTheMigrationGuideIsRehearsed(t *testing.T) {
 	if err != nil {
 		t.Fatalf("building cmd/meshvipctl: %v\n%s", err, ctl)
 	}
-	server, err := binary()
+	server, err := released()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/meshvip/coredns-meshvip/test/binary"
 	"github.com/meshvip/coredns-meshvip/test/loopback"
 	"github.com/miekg/dns"
 )
@@ -25,41 +25,22 @@ import (
 const patience = 60 * time.Second
 
 // top is the top of the repository.
-var top = func() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(file))
-}()
+var top = binary.Top
 
 // Builds of cmd/coredns: as it is released, and one that dies at failpoints.
 var (
-	binary = build("")
-	mortal = build("failpoints")
+	released = build("")
+	mortal   = build("failpoints")
 )
 
 // build returns a function that builds cmd/coredns with a build tag, once for
-// all tests, under the race detector if MESHVIP_TEST_RACE is set. It returns the
-// path. MESHVIP_COREDNS names another build to test.
+// all tests, and returns the path. MESHVIP_COREDNS names another build to test.
 func build(tag string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
 		if ready := os.Getenv("MESHVIP_COREDNS"); ready != "" && tag == "" {
 			return ready, nil
 		}
-		// What is looked at here, "go test" looks at too before it takes a result
-		// from its cache.
-		if _, err := findFiles(); err != nil {
-			return "", err
-		}
-		path := filepath.Join(buildDir, "coredns"+tag)
-		args := []string{"build", "-buildvcs=false", "-tags", tag, "-o", path}
-		if os.Getenv("MESHVIP_TEST_RACE") != "" {
-			args = append(args, "-race")
-		}
-		cmd := exec.Command("go", append(args, "./cmd/coredns")...)
-		cmd.Dir = top
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("building cmd/coredns: %w\n%s", err, out)
-		}
-		return path, nil
+		return binary.CoreDNS(buildDir, tag)
 	})
 }
 
@@ -126,7 +107,7 @@ func freePort(t testing.TB) string {
 // lets it answer.
 func launch(t testing.TB, dir, corefile, addr string) *server {
 	t.Helper()
-	return launchBuild(t, binary, dir, corefile, addr)
+	return launchBuild(t, released, dir, corefile, addr)
 }
 
 // launchBuild is launch for some build, with env added to the environment.

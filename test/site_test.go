@@ -100,7 +100,7 @@ other.test:%s {
 // launch starts a server on the site and waits for nothing.
 func (p *site) launch(lines ...string) *server {
 	p.t.Helper()
-	return p.launchBuild(binary, nil, lines...)
+	return p.launchBuild(released, nil, lines...)
 }
 
 // launchBuild is launch for some build, with env added to the environment.

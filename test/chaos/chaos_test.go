@@ -31,7 +31,7 @@ func newChaos(t *testing.T, members int, cooldown time.Duration) *chaos {
 		}
 	}
 	t.Logf("MESHVIP_SEED=%d", seed)
-	if _, err := binary(); err != nil {
+	if _, err := coredns(); err != nil {
 		t.Fatal(err)
 	}
 	var stable []string

@@ -3,15 +3,12 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/meshvip/coredns-meshvip/test/binary"
 	"github.com/meshvip/coredns-meshvip/test/loopback"
 )
 
@@ -20,10 +17,7 @@ import (
 const patience = 90 * time.Second
 
 // top is the top of the repository.
-var top = func() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}()
+var top = binary.Top
 
 // ownPorts are those of this package's tests.
 var ownPorts = loopback.Ports{First: 2_000, Count: 2_000}
@@ -41,32 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary builds cmd/coredns from this tree once, under the race detector if
-// MESHVIP_TEST_RACE is set, and returns its path.
-var binary = sync.OnceValues(func() (string, error) {
-	// "go test" looks again at the directories that are read here before it takes a
-	// result from its cache.
-	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != top && (d.Name() == "bin" || d.Name() == "data" || d.Name()[0] == '.') {
-			return fs.SkipDir
-		}
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(buildDir, "coredns")
-	args := []string{"build", "-buildvcs=false", "-o", path}
-	if os.Getenv("MESHVIP_TEST_RACE") != "" {
-		args = append(args, "-race")
-	}
-	cmd := exec.Command("go", append(args, "./cmd/coredns")...)
-	cmd.Dir = top
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building cmd/coredns: %w\n%s", err, out)
-	}
-	return path, nil
-})
+// coredns builds the server once, and returns its path.
+var coredns = sync.OnceValues(func() (string, error) { return binary.CoreDNS(buildDir, "") })
 
 // eventually waits until cond holds, and fails the test if it does not in time.
 func eventually(t testing.TB, what string, cond func() bool) {

@@ -108,7 +108,7 @@ func (r *replica) writeCorefile() {
 // start starts a process and waits for nothing.
 func (r *replica) start() {
 	r.t.Helper()
-	bin, err := binary()
+	bin, err := coredns()
 	if err != nil {
 		r.t.Fatal(err)
 	}
