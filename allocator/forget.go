@@ -23,13 +23,13 @@ func (a *Allocator) forget(ctx context.Context) error {
 	if len(a.t.released.byAddr) <= keep {
 		return nil
 	}
-	old := a.t.released.past(a.clock() - a.cfg.Cooldown)
-	n := min(len(old)-keep, forgetMost)
+	before := a.clock() - a.cfg.Cooldown
+	n := min(a.t.released.countPast(before)-keep, forgetMost)
 	if n <= 0 {
 		return nil
 	}
 	d := a.metaDelta()
-	for _, h := range old[:n] {
+	for _, h := range a.t.released.past(before, n) {
 		d.Addrs = append(d.Addrs, AddrChange{Addr: h.Addr, Old: &h.Holding})
 	}
 	slices.SortFunc(d.Addrs, func(a, b AddrChange) int { return a.Addr.Compare(b.Addr) })
@@ -39,12 +39,41 @@ func (a *Allocator) forget(ctx context.Context) error {
 	return nil
 }
 
-// past returns the addresses that were released at or before the given time of
-// the table's clock, the longest released first.
-func (r *released) past(before time.Duration) []Held {
+// countPast counts the addresses that were released at or before the given time of
+// the table's clock. Its cost follows what was released since: a table that has as
+// many past owners as it may is asked at every tick.
+func (r *released) countPast(before time.Duration) int {
+	n := 0
+	for prefix, q := range r.queues {
+		n += r.size(prefix)
+		for _, i := range slices.Backward(q.items[q.head:]) {
+			if i.at <= before {
+				break
+			}
+			if i.current(r.byAddr) {
+				n--
+			}
+		}
+	}
+	for addr := range r.lone {
+		if h := r.byAddr[addr]; h.Released && h.At <= before {
+			n++
+		}
+	}
+	return n
+}
+
+// past returns the first n of the addresses that were released at or before the
+// given time of the table's clock, the longest released first.
+func (r *released) past(before time.Duration, n int) []Held {
 	var old []Held
 	for prefix := range maps.Keys(r.queues) {
+		left := n
 		for addr, h := range r.available(prefix, before) {
+			if left == 0 {
+				break
+			}
+			left--
 			old = append(old, Held{addr, h})
 		}
 	}
@@ -54,7 +83,7 @@ func (r *released) past(before time.Duration) []Held {
 		}
 	}
 	slices.SortFunc(old, compareReleased)
-	return old
+	return old[:min(n, len(old))]
 }
 
 // forgetOwner keeps addr from its last owner: it is nobody's.
