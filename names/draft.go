@@ -248,7 +248,7 @@ func (d *draft) settle() {
 		}
 	}
 	for _, e := range d.edits {
-		if e.new != nil {
+		if e.new != nil && e.new != e.old {
 			e.new.finish(d.zones.first)
 		}
 	}

@@ -136,7 +136,7 @@ func (f *filling) store(row *vip.Row) *Record {
 		return nil
 	}
 	rec := next(&f.block)
-	*rec = *newRecord(row, nil)
+	rec.begin(row, nil)
 	for _, n := range all {
 		rec.set(n, true)
 	}

@@ -2,6 +2,7 @@ package names
 
 import (
 	"strings"
+	"unsafe"
 
 	"github.com/meshvip/coredns-meshvip/vip"
 )
@@ -9,7 +10,6 @@ import (
 // Record is one row with the names that it has. A record is immutable, and
 // every reply is made from one.
 type Record struct {
-	Row *vip.Row
 	// Dotted is a service's name with every "_" as ".": relative, in lower
 	// case, in the presentation form of miekg/dns, without a final dot. It is
 	// empty where another entry has the name, or where DNS cannot carry it.
@@ -19,6 +19,13 @@ type Record struct {
 	// it is the full name, with its final dot; of one that is told several
 	// hostnames, the first of those that it has: over all meshes, whatever a view hides.
 	Literal string
+	// The addresses again, the first of each family, so that a reply need not
+	// look at the row.
+	v6       [16]byte
+	v4       [4]byte
+	families families
+
+	Row *vip.Row
 
 	// full is the name that a PTR gives a service below zone, which was the first
 	// of the zones: Dotted, or else Literal, which are a part of it. Empty where
@@ -27,11 +34,10 @@ type Record struct {
 	// more is what else a record with several addresses of a family, or with
 	// hostnames that are several or another's, has; nil for nearly all.
 	more *several
-	// The addresses again, the first of each family, so that a reply need not
-	// look at the row.
-	v4       [4]byte
-	v6       [16]byte
-	families families
+	// text holds full, if that is not longer: among a million names, what lies
+	// elsewhere is one more miss of the processor's caches, and of the
+	// translations of its addresses.
+	text [88]byte
 }
 
 // families are the families of addresses that a record has.
@@ -45,7 +51,14 @@ const (
 // newRecord returns a record of row that has none of the names yet that it
 // claims.
 func newRecord(row *vip.Row, claims []named) *Record {
-	r := &Record{Row: row}
+	r := new(Record)
+	r.begin(row, claims)
+	return r
+}
+
+// begin makes the zero Record one of row, as newRecord does.
+func (r *Record) begin(row *vip.Row, claims []named) {
+	r.Row = row
 	if row.V4.IsValid() {
 		r.v4, r.families = row.V4.As4(), hasV4
 	}
@@ -58,7 +71,6 @@ func newRecord(row *vip.Row, claims []named) *Record {
 	if row.Entry.Kind.OfMesh() && len(claims) > 1 {
 		r.expect(claims)
 	}
-	return r
 }
 
 // A returns the record's v4 address, the first where there are several, and
@@ -79,13 +91,11 @@ func (r *Record) finish(zone string) {
 	if name == "" && r.Row.Entry.Kind == vip.Service {
 		name = r.Literal
 	}
-	switch {
-	case name == "" || zone == "":
+	if name == "" || zone == "" {
 		r.full, r.zone = "", ""
 		return
-	case len(r.full) != len(name)+1+len(zone) || r.full[:len(name)] != name || r.full[len(name)+1:] != zone:
-		r.full = under(name, zone)
 	}
+	r.full = r.join(name, zone)
 	if strings.HasPrefix(r.full, apexHost) { // an apex may have it, of a shorter zone too
 		r.full, r.zone = "", ""
 		return
@@ -98,6 +108,18 @@ func (r *Record) finish(zone string) {
 	if r.Dotted == name {
 		r.Dotted = r.full[:len(name)]
 	}
+}
+
+// join returns the name below zone, in the record's own text where that has room.
+func (r *Record) join(name, zone string) string {
+	if len(name)+1+len(zone) > len(r.text) || zone == "." {
+		return under(name, zone)
+	}
+	n := copy(r.text[:], name)
+	r.text[n] = '.'
+	n++
+	n += copy(r.text[n:], zone)
+	return unsafe.String(&r.text[0], n) // nobody writes to a record that is published
 }
 
 // Change is what became of one entry. Old is nil for an entry that appears,
