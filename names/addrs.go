@@ -95,6 +95,12 @@ func putPage[K comparable](pages *xsync.Map[K, *page], key K, i uint32, r *Recor
 	}
 }
 
+// eachPage calls f for each page.
+func (m addrMap) eachPage(f func(*page)) {
+	m.v4.Range(func(_ uint32, p *page) bool { f(p); return true })
+	m.v6.Range(func(_ pageKey, p *page) bool { f(p); return true })
+}
+
 // each calls f for each address and its record.
 func (m addrMap) each(f func(addr netip.Addr, r *Record)) {
 	m.v4.Range(func(key uint32, p *page) bool {

@@ -26,6 +26,8 @@ type Index struct {
 	losers map[string]losers      // by name; never empty
 	shared map[netip.Addr]tenants // two or more; nil until an address has them
 	views  map[string]*View       // by View.id
+	// inHugePages is how many records there were when huge pages were asked for.
+	inHugePages int64
 	// between is called between the steps of a publication, for tests to look;
 	// nil otherwise.
 	between func()
@@ -94,6 +96,7 @@ func (x *Index) change(changes []Change) []Event {
 		is[o] = x.sides(o, d.zones)
 	}
 	x.displace(was, is)
+	x.askForHugePages()
 	return d.outcome(was, is)
 }
 
