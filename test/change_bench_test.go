@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meshvip/coredns-meshvip/test/etcdtest"
 	"github.com/miekg/dns"
 )
 
@@ -16,18 +17,32 @@ import (
 func BenchmarkChange(b *testing.B) {
 	b.Run("file", func(b *testing.B) {
 		p := exampleSite(b)
-		s := p.start()
-		s.resolveAll(exampleNames()...)
-		benchmarkChanges(b, s.addr, func(i int, service string) {
-			write(b, p.resources, fmt.Sprintf("bench/%d.yaml", i), dataplane("default", fmt.Sprint("bench-", i), service))
-		})
+		benchmarkChanges(b, p.resources, p.start())
+	})
+	// The file is written at the replica that leads. Another is asked, which has a
+	// source of its own, and so the address from etcd alone.
+	b.Run("follower", func(b *testing.B) {
+		etcd := etcdtest.Start(b)
+		replica := func() (*site, *server) {
+			p := exampleSite(b)
+			p.store = "" // the table is in etcd
+			return p, p.start("store etcd " + etcd.Endpoint())
+		}
+		p, leads := replica()
+		leader([]*server{leads})
+		_, follows := replica()
+		benchmarkChanges(b, p.resources, follows)
+		if now, _ := leader([]*server{leads, follows}); now != leads {
+			b.Error("the replica whose source was written no longer leads")
+		}
 	})
 }
 
-// benchmarkChanges has a service declared in each iteration, and reports after what
-// time the server at addr answers for it.
-func benchmarkChanges(b *testing.B, addr string, declare func(i int, service string)) {
-	conn, err := new(dns.Client).Dial(addr)
+// benchmarkChanges has a service declared below resources in each iteration, and
+// reports after what time a server answers for it, once it has the examples.
+func benchmarkChanges(b *testing.B, resources string, s *server) {
+	s.resolveAll(exampleNames()...)
+	conn, err := new(dns.Client).Dial(s.addr)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -36,7 +51,7 @@ func benchmarkChanges(b *testing.B, addr string, declare func(i int, service str
 	for b.Loop() {
 		service := fmt.Sprintf("bench-%d_ns_svc_80", len(took))
 		begin := time.Now()
-		declare(len(took), service)
+		write(b, resources, fmt.Sprintf("bench/%d.yaml", len(took)), dataplane("default", fmt.Sprint("bench-", len(took)), service))
 		for !answered(conn, service+".mesh.") {
 			if time.Since(begin) > patience {
 				b.Fatalf("%s has no address", service)

@@ -75,6 +75,8 @@ var rows = []row{
 
 	{group: change, what: "file written to answer over UDP, p50", ours: figure{"Change/file", "p50-ms"}},
 	{group: change, what: "file written to answer over UDP, p99", ours: figure{"Change/file", "p99-ms"}, goal: 50},
+	{group: change, what: "the same, at a follower, p50", ours: figure{"Change/follower", "p50-ms"}},
+	{group: change, what: "the same, at a follower, p99", ours: figure{"Change/follower", "p99-ms"}, goal: 50},
 
 	{group: inEtcd, what: "one new entry committed", ours: figure{"Commit/one", "ns/op"}, peer: figure{"Commit/one-bare", "ns/op"}, goal: 1.5},
 	{group: inEtcd, what: "40 new entries committed", ours: figure{"Commit/forty", "ns/op"}, peer: figure{"Commit/forty-bare", "ns/op"}, goal: 1.5},
