@@ -9,9 +9,9 @@ import (
 )
 
 // Addresses are given out one after the other: they lie close together. So a
-// page holds the records of 64 neighbours, and only pages are looked up in a
-// map, which is then small enough to stay in the processor's caches. A lone
-// address costs half a kilobyte.
+// page holds the records of 64 neighbours, and only pages are looked up, in what is
+// then small enough to stay in the processor's caches: a tree for v4, a map for v6. A
+// lone address costs half a kilobyte, and with v4 nine at most.
 const (
 	pageBits = 6
 	pageSize = 1 << pageBits
@@ -30,12 +30,19 @@ type pageKey struct{ hi, lo uint64 }
 // addrMap finds the record that has an address. One writer, readers without a
 // lock.
 type addrMap struct {
-	v4 *xsync.Map[uint32, *page]
+	v4 *pageTree
 	v6 *xsync.Map[pageKey, *page]
 }
 
 func newAddrMap() addrMap {
-	return addrMap{xsync.NewMap[uint32, *page](), xsync.NewMap[pageKey, *page]()}
+	return addrMap{new(pageTree), xsync.NewMap[pageKey, *page]()}
+}
+
+// pageMap is what holds the pages of a family, as an xsync.Map does.
+type pageMap[K comparable] interface {
+	Load(key K) (p *page, ok bool)
+	Store(key K, p *page)
+	Delete(key K)
 }
 
 // halves returns an address as two numbers.
@@ -73,7 +80,7 @@ func (m addrMap) put(addr netip.Addr, r *Record) {
 	putPage(m.v6, pageKey{hi: hi, lo: lo >> pageBits}, uint32(lo%pageSize), r)
 }
 
-func putPage[K comparable](pages *xsync.Map[K, *page], key K, i uint32, r *Record) {
+func putPage[K comparable](pages pageMap[K], key K, i uint32, r *Record) {
 	p, ok := pages.Load(key)
 	if !ok {
 		if r == nil {
