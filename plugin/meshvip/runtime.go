@@ -98,7 +98,6 @@ func (r *runtime) Stale(ttl time.Duration) bool {
 // but for the empty store where there was none. On an error nothing is left
 // open.
 func (r *runtime) open() error {
-	defer loading()()
 	if r.store.Kind == storeEtcd {
 		return r.openReplica()
 	}
