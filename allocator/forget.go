@@ -40,20 +40,12 @@ func (a *Allocator) forget(ctx context.Context) error {
 }
 
 // countPast counts the addresses that were released at or before the given time of
-// the table's clock. Its cost follows what was released since: a table that has as
-// many past owners as it may is asked at every tick.
+// the table's clock. It does not walk over all of them: a table that has as many past
+// owners as it may is asked at every tick.
 func (r *released) countPast(before time.Duration) int {
 	n := 0
-	for prefix, q := range r.queues {
-		n += r.size(prefix)
-		for _, i := range slices.Backward(q.items[q.head:]) {
-			if i.at <= before {
-				break
-			}
-			if i.current(r.byAddr) {
-				n--
-			}
-		}
+	for prefix := range r.queues {
+		n += r.size(prefix) - r.coolingIn(prefix, before)
 	}
 	for addr := range r.lone {
 		if h := r.byAddr[addr]; h.Released && h.At <= before {

@@ -102,33 +102,42 @@ func putPage[K comparable](pages pageMap[K], key K, i uint32, r *Record) {
 	}
 }
 
-// eachPage calls f for each page.
-func (m addrMap) eachPage(f func(*page)) {
-	m.v4.Range(func(_ uint32, p *page) bool { f(p); return true })
-	m.v6.Range(func(_ pageKey, p *page) bool { f(p); return true })
+// eachPage calls f for each page, with the first of its addresses.
+func (m addrMap) eachPage(f func(first netip.Addr, p *page)) {
+	m.v4.Range(func(key uint32, p *page) bool {
+		var octets [4]byte
+		binary.BigEndian.PutUint32(octets[:], key<<pageBits)
+		f(netip.AddrFrom4(octets), p)
+		return true
+	})
+	m.v6.Range(func(key pageKey, p *page) bool {
+		var octets [16]byte
+		binary.BigEndian.PutUint64(octets[:8], key.hi)
+		binary.BigEndian.PutUint64(octets[8:], key.lo<<pageBits)
+		f(netip.AddrFrom16(octets), p)
+		return true
+	})
+}
+
+// inPage returns the i-th address of the page whose first one is given.
+func inPage(first netip.Addr, i int) netip.Addr {
+	if first.Is4() {
+		octets := first.As4()
+		octets[3] |= byte(i)
+		return netip.AddrFrom4(octets)
+	}
+	octets := first.As16()
+	octets[15] |= byte(i)
+	return netip.AddrFrom16(octets)
 }
 
 // each calls f for each address and its record.
 func (m addrMap) each(f func(addr netip.Addr, r *Record)) {
-	m.v4.Range(func(key uint32, p *page) bool {
+	m.eachPage(func(first netip.Addr, p *page) {
 		for i := range p.records {
 			if r := p.records[i].Load(); r != nil {
-				var octets [4]byte
-				binary.BigEndian.PutUint32(octets[:], key<<pageBits|uint32(i))
-				f(netip.AddrFrom4(octets), r)
+				f(inPage(first, i), r)
 			}
 		}
-		return true
-	})
-	m.v6.Range(func(key pageKey, p *page) bool {
-		for i := range p.records {
-			if r := p.records[i].Load(); r != nil {
-				var octets [16]byte
-				binary.BigEndian.PutUint64(octets[:8], key.hi)
-				binary.BigEndian.PutUint64(octets[8:], key.lo<<pageBits|uint64(i))
-				f(netip.AddrFrom16(octets), r)
-			}
-		}
-		return true
 	})
 }

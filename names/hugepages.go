@@ -1,6 +1,9 @@
 package names
 
-import "unsafe"
+import (
+	"net/netip"
+	"unsafe"
+)
 
 // A lookup among a million names goes to memory that lies anywhere in hundreds of
 // megabytes. There the processor not only misses its caches: with pages of 4 KiB it
@@ -45,7 +48,7 @@ func (x *Index) hugePages() []uintptr {
 	}
 	buckets := *x.relative.buckets.Load()
 	hold(unsafe.Pointer(unsafe.SliceData(buckets)), uintptr(len(buckets))*unsafe.Sizeof(bucket{}))
-	x.addrs.eachPage(func(p *page) {
+	x.addrs.eachPage(func(_ netip.Addr, p *page) {
 		hold(unsafe.Pointer(p), unsafe.Sizeof(*p))
 		for i := range p.records {
 			if r := p.records[i].Load(); r != nil {

@@ -110,9 +110,10 @@ func (r *Record) finish(zone string) {
 	}
 }
 
-// join returns the name below zone, in the record's own text where that has room.
+// join returns the name below zone, which is not ".", in the record's own text where
+// that has room.
 func (r *Record) join(name, zone string) string {
-	if len(name)+1+len(zone) > len(r.text) || zone == "." {
+	if len(name)+1+len(zone) > len(r.text) {
 		return under(name, zone)
 	}
 	n := copy(r.text[:], name)

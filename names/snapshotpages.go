@@ -1,7 +1,6 @@
 package names
 
 import (
-	"encoding/binary"
 	"iter"
 	"math/bits"
 	"net/netip"
@@ -40,19 +39,7 @@ func newFreezer(x *Index) *freezer {
 
 // freeze copies the pointers of m. Nobody may write to it meanwhile.
 func (f *freezer) freeze(m addrMap) frozenPages {
-	m.v4.Range(func(key uint32, p *page) bool {
-		var octets [4]byte
-		binary.BigEndian.PutUint32(octets[:], key<<pageBits)
-		f.add(netip.AddrFrom4(octets), p)
-		return true
-	})
-	m.v6.Range(func(key pageKey, p *page) bool {
-		var octets [16]byte
-		binary.BigEndian.PutUint64(octets[:8], key.hi)
-		binary.BigEndian.PutUint64(octets[8:], key.lo<<pageBits)
-		f.add(netip.AddrFrom16(octets), p)
-		return true
-	})
+	m.eachPage(f.add)
 	return f.pages
 }
 
@@ -81,24 +68,12 @@ func (p *frozenPage) all() iter.Seq2[netip.Addr, *Record] {
 	return func(yield func(netip.Addr, *Record) bool) {
 		left := p.used
 		for _, r := range p.records {
-			if !yield(p.addr(bits.TrailingZeros64(left)), r) {
+			if !yield(inPage(p.first, bits.TrailingZeros64(left)), r) {
 				return
 			}
 			left &= left - 1
 		}
 	}
-}
-
-// addr returns the i-th address of the page. The last bits of the first are zero.
-func (p *frozenPage) addr(i int) netip.Addr {
-	if p.first.Is4() {
-		octets := p.first.As4()
-		octets[3] |= byte(i)
-		return netip.AddrFrom4(octets)
-	}
-	octets := p.first.As16()
-	octets[15] |= byte(i)
-	return netip.AddrFrom16(octets)
 }
 
 // at returns the record that has addr, nil if none.
@@ -107,7 +82,7 @@ func (f frozenPages) at(addr netip.Addr) *Record {
 	if i < 0 || f[i].first.BitLen() != addr.BitLen() {
 		return nil
 	}
-	last := f[i].addr(pageSize - 1)
+	last := inPage(f[i].first, pageSize-1)
 	if last.Compare(addr) < 0 {
 		return nil
 	}

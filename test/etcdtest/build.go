@@ -7,17 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/meshvip/coredns-meshvip/test/binary"
 )
 
 // top is the top of the checkout.
-var top = func() string {
-	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}()
+var top = binary.Top
 
 // pinned are the programs, and the packages of tools/etcd that they are built of.
 var pinned = map[string]string{

@@ -2,10 +2,10 @@ package etcdtest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
+
+	"github.com/meshvip/coredns-meshvip/test/figures"
 )
 
 // attributes are those of every etcd: it ends with the tests, however these end.
@@ -19,13 +19,11 @@ func stopped(pid int) (bool, error) {
 		return false, fmt.Errorf("process %d has no threads", pid)
 	}
 	for _, path := range stats {
-		stat, err := os.ReadFile(path)
+		stat, err := figures.ReadStat(path)
 		if err != nil {
 			continue // a thread that has ended since
 		}
-		// The state follows the name, which may hold anything, in parentheses.
-		_, rest, _ := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')'):]), " ")
-		if !strings.HasPrefix(rest, "T") {
+		if stat[0] != "T" {
 			return false, nil
 		}
 	}
